@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Builds what the demonstration needs, where that changed, and runs it on a private
+# server that writes durably; its exit code is the verdict's.
+source "$(dirname "$0")/lib.sh"
+source "$ROOT/tools/cluster.sh"
+
+MAJOR=${PGVERSIONS:-18}
+MAJOR=${MAJOR%% *}
+cluster_trap
+server_prerequisites || die "could not install what the demonstration needs"
+server_get "$MAJOR"
+PG_CONFIG=$SERVER_BUILD_CONFIG "$ROOT/tools/build.sh" build
+cd "$ROOT"
+export CARGO_TARGET_DIR=$TARGET/tools
+cargo build --quiet --release --locked -p workflow-demo
+cluster_start durable
+client createdb workflow_demo
+PGDATABASE=workflow_demo cargo run --quiet --release --locked -p workflow-demo
