@@ -16,7 +16,7 @@ export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS
 .PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model help
 
 all: ; @tools/build.sh build
-install: all ; @tools/build.sh install
+install: ; @tools/build.sh install
 uninstall: ; @tools/build.sh uninstall
 installcheck: ; @tools/test.sh installcheck
 clean: ; @tools/build.sh clean

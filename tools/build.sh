@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and installs the extension for one PostgreSQL.
-#   tools/build.sh build|clippy|install|uninstall|clean
+#   tools/build.sh build|clippy|install|install-built|uninstall|clean
 # Environment: PG_CONFIG, SQL_PARTS (both from the Makefile), DESTDIR.
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/libclang.sh"
@@ -41,7 +41,7 @@ build() {
 clippy() {
     cargo_environment
     # shellcheck disable=SC2046
-    (cd "$ROOT" && cargo clippy --quiet $(cargo_arguments) -- -D warnings)
+    (cd "$ROOT" && cargo clippy --quiet --release $(cargo_arguments) -- -D warnings)
 }
 
 # The install script is the parts of sql/ in the order the Makefile gives them.
@@ -49,15 +49,15 @@ write_script() {
     local version cargo_version part script
     version=$(extension_version)
     cargo_version=$(sed -nE '/^\[workspace\.package\]/,/^\[/s/^version *= *"([^"]+)".*/\1/p' "$ROOT/Cargo.toml")
-    [ -n "$version" ] && [ "$version" = "$cargo_version" ] \
-        || die "$EXTENSION.control says version '$version', Cargo.toml says '$cargo_version'"
+    [ "$version" = "$cargo_version" ] || \
+        die "$EXTENSION.control says version '$version', Cargo.toml says '$cargo_version'"
     [ -n "${SQL_PARTS:-}" ] || die "SQL_PARTS is not set; run this through make"
     for part in $SQL_PARTS; do
         [ -e "$ROOT/sql/$part.sql" ] || die "sql/$part.sql is listed in SQL_PARTS and does not exist"
     done
     script=$OUT/$EXTENSION--$version.sql
     {
-        echo "\\echo Use \"CREATE EXTENSION $EXTENSION\" to load this file. \\quit"
+        printf '\\echo Use "CREATE EXTENSION %s" to load this file. \\quit\n' "$EXTENSION"
         for part in $SQL_PARTS; do
             echo
             cat "$ROOT/sql/$part.sql"
@@ -78,6 +78,12 @@ installed_files() {
     for step in "$ROOT/sql/$EXTENSION"--*--*.sql; do
         [ ! -e "$step" ] || printf '%s\t%s\t644\n' "$step" "$extdir/$(basename "$step")"
     done
+}
+
+# `make && sudo make install` must not compile as root, whose PATH may lack cargo.
+must_build() {
+    [ ! -e "$OUT/release/lib$EXTENSION.so" ] && return 0
+    [ -z "${SUDO_USER:-}" ] && command -v cargo >/dev/null
 }
 
 install_files() {
@@ -111,10 +117,11 @@ build)
     say "built $EXTENSION $(extension_version) for PostgreSQL $MAJOR in target/pg$MAJOR"
     ;;
 clippy) clippy ;;
-install)
+install | install-built)
+    if [ "$1" = install ] && must_build; then build; fi
     install_files
     say "installed $EXTENSION $(extension_version) in ${DESTDIR:-}$("$PG_CONFIG" --sharedir)/extension"
     ;;
 uninstall) uninstall_files ;;
-*) die "usage: $0 build|clippy|install|uninstall|clean" ;;
+*) die "usage: $0 build|clippy|install|install-built|uninstall|clean" ;;
 esac

@@ -19,7 +19,7 @@ cluster_start() {
     server_copy "$SERVER_COPY"
     BINDIR=$SERVER_COPY/$SERVER_BIN
     PG_CONFIG=$BINDIR/pg_config
-    PG_CONFIG=$PG_CONFIG "$ROOT/tools/build.sh" install >/dev/null || return 1
+    PG_CONFIG=$PG_CONFIG "$ROOT/tools/build.sh" install-built >/dev/null || return 1
     ! is_root || chown "$(server_user)" "$RUN"
 
     as_server_user "$BINDIR/initdb" -D "$RUN/data" -U postgres -A trust -N --no-instructions \

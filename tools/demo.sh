@@ -10,7 +10,7 @@ cluster_trap
 server_prerequisites || die "could not install what the demonstration needs"
 server_get "$MAJOR"
 PG_CONFIG=$SERVER_BUILD_CONFIG "$ROOT/tools/build.sh" build
-cd "$ROOT"
+cd "$ROOT" || exit
 export CARGO_TARGET_DIR=$TARGET/tools
 cargo build --quiet --release --locked -p workflow-demo
 cluster_start durable

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the scripts in tools/, which source it. Bash.
 set -euo pipefail
 
@@ -54,8 +55,9 @@ server_base() {
     base=$(fallback_base)
     # The name is predictable and the place is open to everybody: take only what is ours.
     mkdir -p "$base"
-    [ ! -L "$base" ] && [ "$(stat -c %u "$base")" = "$(id -u)" ] \
-        || die "$base exists and belongs to somebody else"
+    if [ -L "$base" ] || [ "$(stat -c %u "$base")" != "$(id -u)" ]; then
+        die "$base exists and belongs to somebody else"
+    fi
     echo "$base"
 }
 

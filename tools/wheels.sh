@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Fetches and unpacks the wheels of wheels.txt; sourced after lib.sh.
 
 wheel_pin() { grep -E "^$1==" "$ROOT/tools/wheels.txt"; }
