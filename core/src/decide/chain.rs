@@ -1,0 +1,132 @@
+//! Steps follow each other: after an entry the `always` edges of the state entered are tried.
+
+use super::{Instance, Plan, Standing, Step, StepKind, Truth, World};
+use crate::definition::{Definition, Edge, StateId};
+use crate::refusal::{Reason, Refusal};
+
+/// A plan in the making.
+pub(super) struct Chain<'a> {
+    definition: &'a Definition,
+    instance: &'a Instance,
+    steps: Vec<Step>,
+    revision: i64,
+    round: i32,
+    entered_revision: Option<i64>,
+}
+
+impl<'a> Chain<'a> {
+    pub(super) fn new(definition: &'a Definition, instance: &'a Instance) -> Chain<'a> {
+        Chain {
+            definition,
+            instance,
+            steps: Vec::new(),
+            revision: instance.revision,
+            round: instance.round,
+            entered_revision: None,
+        }
+    }
+
+    /// The first step of an instance.
+    pub(super) fn start(&mut self) {
+        let first = self.definition.initial;
+        self.push(StepKind::Start, None, first, None);
+        self.enter();
+    }
+
+    /// A step along an edge.
+    pub(super) fn follow(&mut self, from: StateId, edge: &Edge) {
+        self.push(StepKind::Edge, Some(from), edge.target, Some(edge));
+        self.enter();
+    }
+
+    /// New material, with or without a move.
+    pub(super) fn supersede(&mut self, from: StateId, back_to: Option<StateId>) {
+        self.push(
+            StepKind::Supersede,
+            Some(from),
+            back_to.unwrap_or(from),
+            None,
+        );
+        if back_to.is_some() {
+            self.enter();
+        }
+    }
+
+    fn push(&mut self, kind: StepKind, from: Option<StateId>, to: StateId, edge: Option<&Edge>) {
+        self.revision += 1;
+        self.steps.push(Step {
+            kind,
+            from,
+            to,
+            event: edge
+                .filter(|edge| !edge.event.is_empty())
+                .map(|edge| edge.event.clone()),
+            decision: edge.and_then(|edge| edge.decision),
+            round: self.round.max(1),
+            publish: edge.is_none_or(|edge| edge.publish),
+        });
+    }
+
+    fn enter(&mut self) {
+        self.round += 1;
+        self.entered_revision = Some(self.revision);
+    }
+
+    /// Follows `always` edges to a state where none is true. Validation has refused cycles of them,
+    /// so this ends.
+    pub(super) fn settle(mut self, world: &mut impl World) -> Result<Plan, Refusal> {
+        while self.entered_revision == Some(self.revision) {
+            let here = self.steps[self.steps.len() - 1].to;
+            let state = &self.definition.states[here];
+            let standing = Standing {
+                state: &state.name,
+                revision: self.revision,
+                round: self.round,
+            };
+            let always = state.always.iter();
+            match first_true(self.instance, always, &standing, world)? {
+                Some(edge) => self.follow(here, edge),
+                None => break,
+            }
+        }
+        Ok(Plan {
+            steps: self.steps,
+            revision: self.revision,
+            round: self.round,
+            entered_revision: self.entered_revision,
+        })
+    }
+}
+
+/// The first branch whose guard is true. Unknown refuses: a threshold must not fail open because an
+/// amount is missing.
+pub(super) fn first_true<'e>(
+    instance: &Instance,
+    branches: impl Iterator<Item = &'e Edge>,
+    at: &Standing<'_>,
+    world: &mut impl World,
+) -> Result<Option<&'e Edge>, Refusal> {
+    for edge in branches {
+        let truth = edge
+            .guard
+            .as_deref()
+            .map_or(Truth::True, |guard| world.test(guard, at));
+        match truth {
+            Truth::True => return Ok(Some(edge)),
+            Truth::False => {}
+            Truth::Unknown => return Err(guard_refused(instance, edge, "unknown")),
+        }
+    }
+    Ok(None)
+}
+
+/// The refusal of a guard that was `verdict` (false or unknown).
+pub(super) fn guard_refused(instance: &Instance, edge: &Edge, verdict: &str) -> Refusal {
+    let guard = edge.guard.as_deref().unwrap_or_default();
+    let message = format!("the guard {guard} is {verdict}");
+    instance
+        .refuse(Reason::GuardRefused, message)
+        .with("guard", guard)
+        .with("path", format!("{}/guard", edge.path))
+        .with("verdict", verdict)
+}

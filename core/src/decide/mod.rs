@@ -1,0 +1,189 @@
+//! What a command does to an instance, or why it is refused.
+//!
+//! Each function here takes rows as they were read in one statement and gives a [`Plan`]: the
+//! history steps to write and the state to rest in. Whoever carries the plan out does so under the
+//! condition that revision, work, state and material are still the ones decided on; if they are
+//! not, nothing was done and the question is asked again.
+//!
+//! The order of the checks is part of the contract, so that the same command always gets the same
+//! answer: edge in the definition, role, material, revision, closed, state, task, guards.
+
+mod chain;
+mod command;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::{
+    Action, Send, Transition, actions, event_of, send, start, supersede, transition,
+};
+
+use uuid::Uuid;
+
+use crate::definition::{Decision, StateId};
+use crate::refusal::{Position, Reason, Refusal};
+
+/// An instance's row, as far as decisions rest on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// Its id.
+    pub id: Uuid,
+    /// The application under review.
+    pub application_id: Uuid,
+    /// Where it stands.
+    pub state: String,
+    /// Count of its history rows.
+    pub revision: i64,
+    /// Count of entries into a state.
+    pub round: i32,
+    /// The material that decisions are about.
+    pub material_version: i32,
+    /// Whether it has ended.
+    pub closed: bool,
+    /// Who started it.
+    pub started_by: String,
+}
+
+/// What a guard says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// Take the branch.
+    True,
+    /// Try the next one.
+    False,
+    /// Data is missing or of the wrong type: refuse the command.
+    Unknown,
+}
+
+/// What a decision may ask for while it is made, fetched only where it matters.
+pub trait World {
+    /// Name of the acting person.
+    fn actor(&self) -> &str;
+    /// Roles of the acting person.
+    fn roles(&mut self) -> &[String];
+    /// Whether the acting person is the author of the present material.
+    fn is_author(&mut self) -> bool;
+    /// Evaluates a guard for the instance as it would stand at this point of the plan.
+    fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth;
+}
+
+/// Where an instance stands while a plan is being made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing<'a> {
+    /// State whose edges are looked at.
+    pub state: &'a str,
+    /// Revision before the next step.
+    pub revision: i64,
+    /// Round of that state.
+    pub round: i32,
+}
+
+/// Kind of a history row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// The first row of an instance.
+    Start,
+    /// An edge of the definition.
+    Edge,
+    /// New material came into force.
+    Supersede,
+}
+
+impl StepKind {
+    /// The word used in tables and events.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StepKind::Start => "start",
+            StepKind::Edge => "edge",
+            StepKind::Supersede => "supersede",
+        }
+    }
+}
+
+/// One history row to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Its kind.
+    pub kind: StepKind,
+    /// State that is left; `None` for the start.
+    pub from: Option<StateId>,
+    /// State that is entered, or stayed in by a supersede.
+    pub to: StateId,
+    /// Event of the edge; `None` for `always` edges and administrative steps.
+    pub event: Option<String>,
+    /// Verdict of the edge.
+    pub decision: Option<Decision>,
+    /// Round of the state that is left.
+    pub round: i32,
+    /// Whether it goes to the outbox.
+    pub publish: bool,
+}
+
+/// What a command does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// History rows, in order; never empty.
+    pub steps: Vec<Step>,
+    /// Revision after the last step.
+    pub revision: i64,
+    /// Round after the last step.
+    pub round: i32,
+    /// Revision of the last entry into a state; `None` if no state was entered.
+    pub entered_revision: Option<i64>,
+}
+
+impl Plan {
+    /// The state the instance comes to rest in.
+    pub fn rest(&self) -> StateId {
+        self.steps[self.steps.len() - 1].to
+    }
+
+    /// The step the command itself asked for.
+    pub fn first(&self) -> &Step {
+        &self.steps[0]
+    }
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rejection {
+    /// Refused for a reason of the catalogue.
+    Refused(Box<Refusal>),
+    /// The command cannot be understood without this argument (22004).
+    MissingArgument(&'static str),
+    /// The command names more than one thing (22023).
+    Ambiguous(String),
+}
+
+impl From<Refusal> for Rejection {
+    fn from(refusal: Refusal) -> Rejection {
+        Rejection::Refused(Box::new(refusal))
+    }
+}
+
+impl Instance {
+    fn position(&self) -> Position {
+        Position {
+            state: Some(self.state.clone()),
+            revision: Some(self.revision),
+            material_version: Some(self.material_version),
+        }
+    }
+
+    fn standing(&self) -> Standing<'_> {
+        Standing {
+            state: &self.state,
+            revision: self.revision,
+            round: self.round,
+        }
+    }
+
+    /// A refusal that shows this instance as it is.
+    pub fn refuse(&self, reason: Reason, message: impl Into<String>) -> Refusal {
+        let mut refusal = Refusal::new(reason, message);
+        refusal.instance_id = Some(self.id);
+        refusal.application_id = Some(self.application_id);
+        refusal.actual = self.position();
+        refusal
+    }
+}

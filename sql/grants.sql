@@ -1,0 +1,48 @@
+-- Who may call what. Rights live in the functions' own access lists, so that they are dumped,
+-- shown by \df+ and revoked like any other right. A capability includes those listed with it.
+CREATE FUNCTION wf_grant(role_name name, capability text) RETURNS text
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    reader constant text[] := ARRAY['wf_check', 'wf_export', 'wf_get', 'wf_validate', 'wf_whoami'];
+    participant constant text[] := reader || ARRAY['wf_lock', 'wf_send', 'wf_start',
+        'wf_supersede_material', 'wf_transition', 'wf_try_transition'];
+    granted text[];
+    call record;
+BEGIN
+    IF role_name IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'role_name must not be null';
+    END IF;
+    IF capability IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'capability must not be null';
+    END IF;
+    granted := CASE capability
+        WHEN 'reader' THEN reader
+        WHEN 'participant' THEN participant
+        WHEN 'backend' THEN participant || ARRAY['wf_as']
+        WHEN 'worker' THEN reader
+        WHEN 'operator' THEN reader || ARRAY['wf_grant', 'wf_member_remove', 'wf_member_set', 'wf_verify']
+        WHEN 'designer' THEN reader || ARRAY['wf_define']
+    END;
+    IF granted IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'capability must be reader, participant, backend, worker, operator or designer';
+    END IF;
+    FOR call IN
+        SELECT p.oid::regprocedure AS signature
+          FROM pg_extension e
+          JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+                          AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
+          JOIN pg_proc p ON p.oid = d.objid
+         WHERE e.extname = 'workflow' AND p.proname = ANY (granted)
+    LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', call.signature, role_name);
+    END LOOP;
+    EXECUTE format('GRANT USAGE ON SCHEMA workflow TO %I', role_name);
+    RETURN capability;
+END
+$function$;
+COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker, operator (members, wf_verify), designer (wf_define). Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
+REVOKE ALL ON FUNCTION wf_grant FROM PUBLIC;

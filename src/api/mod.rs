@@ -1,0 +1,11 @@
+//! The SQL functions: arguments in, answer out, one file per group.
+
+pub mod answer;
+pub mod define;
+pub mod identity;
+pub mod query;
+pub mod send;
+pub mod start;
+pub mod supersede;
+pub mod transition;
+pub mod upkeep;

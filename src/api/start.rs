@@ -1,0 +1,290 @@
+//! `wf_start`: a new instance over an application, which is found or made by its business key.
+
+use uuid::Uuid;
+use workflow_core::decide::{self, Instance};
+use workflow_core::outcome::Outcome;
+use workflow_core::refusal::{Position, Reason, Refusal};
+
+use crate::api::answer;
+use crate::engine::command::{self, Command, Common, checked};
+use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::request::Fingerprint;
+use crate::engine::world::{Material, ServerWorld};
+use crate::engine::write::{self, Remarks, Scene};
+use crate::pg::call::Call;
+use crate::pg::entry::Answer;
+use crate::pg::report::Report;
+use crate::pg::value::{Jsonb, Time, Value};
+use crate::pg::wait::{KeyLock, LockKind};
+use crate::store::definitions::{self, Published};
+use crate::store::statements;
+
+/// `wf_start`
+pub fn start(call: &Call) -> Result<Answer, Report> {
+    Common::begin("wf_start");
+    let definition = checked("definition", call.text("definition")?.required()?)?;
+    let business_key = checked("business_key", call.text("business_key")?.required()?)?;
+    let material = call.jsonb("material").optional();
+    let version = call.int("version").optional();
+    if version.is_some_and(|version| version < 1) {
+        return Err(Report::invalid("version must be at least 1"));
+    }
+    let request_id = call.text("request_id")?.optional();
+    let common = Common::read("wf_start", call, None, request_id)?;
+
+    let mut fingerprint = Fingerprint::new("wf_start");
+    fingerprint.text(Some(&definition));
+    fingerprint.text(Some(&business_key));
+    fingerprint.json(material.as_ref());
+    fingerprint.number(version.map(i64::from));
+
+    let outcome = command::run(common, fingerprint, |command| {
+        let published =
+            definitions::find(command.spi, &command.caller.tenant, &definition, version)?
+                .ok_or_else(|| Refusal::not_found("definition"))?;
+        let application = find_or_create(command, &business_key, material.as_ref())?;
+        begin(command, &published, &application)
+    })?;
+    Ok(answer::outcome(outcome))
+}
+
+/// The application an instance starts over.
+struct Application {
+    id: Uuid,
+    material_version: i32,
+}
+
+fn find_or_create(
+    command: &Command<'_>,
+    business_key: &str,
+    material: Option<&Jsonb>,
+) -> Result<Application, Failure> {
+    let key = [command.tenant(), Value::Text(business_key)];
+    let known = match command.spi.one(&statements::FIND_APPLICATION, &key) {
+        Some(row) => Some(row),
+        None => {
+            // Nobody else may be making the same one: then it is there once the lock is had.
+            KeyLock::new(LockKind::BusinessKey, &command.caller.tenant, business_key)
+                .take(&command.budget)?;
+            command.spi.one(&statements::FIND_APPLICATION, &key)
+        }
+    };
+    match known {
+        Some(row) => existing(command, row.uuid(0)?, material),
+        None => create(command, business_key, material),
+    }
+}
+
+fn create(
+    command: &Command<'_>,
+    business_key: &str,
+    material: Option<&Jsonb>,
+) -> Result<Application, Failure> {
+    let Some(material) = material else {
+        return Err(Report::new(
+            workflow_core::sqlstate::SqlState::NULL_VALUE_NOT_ALLOWED,
+            "material must not be null: the application is new",
+        )
+        .into());
+    };
+    let (id, now) = (Uuid::now_v7(), Time::now());
+    let actor = Value::Text(&command.caller.actor);
+    command.spi.run(
+        &statements::INSERT_APPLICATION,
+        &[
+            command.tenant(),
+            Value::Uuid(id),
+            Value::Text(business_key),
+            Value::Time(now),
+            actor.clone(),
+        ],
+    );
+    insert_material(command, id, 1, material, now)?;
+    Ok(Application {
+        id,
+        material_version: 1,
+    })
+}
+
+/// Adds a version of a material.
+pub fn insert_material(
+    command: &Command<'_>,
+    application: Uuid,
+    version: i32,
+    material: &Jsonb,
+    at: Time,
+) -> Result<(), Failure> {
+    let written = command.spi.run(
+        &statements::INSERT_MATERIAL,
+        &[
+            command.tenant(),
+            Value::Uuid(application),
+            Value::Int(version),
+            Value::Jsonb(material),
+            Value::Text(&command.caller.actor),
+            Value::Time(at),
+        ],
+    );
+    if written.count() != 1 {
+        return Err(trigger_interfered("a trigger kept a material out"));
+    }
+    Ok(())
+}
+
+/// Locks an application's row to the end of the transaction, within the budget.
+pub fn lock_application(command: &Command<'_>, id: Uuid) -> Result<(), Failure> {
+    let key = [command.tenant(), Value::Uuid(id)];
+    if command
+        .spi
+        .run(&statements::TRY_LOCK_APPLICATION, &key)
+        .count()
+        > 0
+    {
+        return Ok(());
+    }
+    command
+        .budget
+        .wait(|| command.spi.run(&statements::LOCK_APPLICATION, &key).count())?;
+    Ok(())
+}
+
+fn existing(
+    command: &Command<'_>,
+    id: Uuid,
+    material: Option<&Jsonb>,
+) -> Result<Application, Failure> {
+    lock_application(command, id)?;
+    let key = [command.tenant(), Value::Uuid(id)];
+    if command.spi.run(&statements::COUNT_START, &key).count() != 1 {
+        return Err(trigger_interfered(
+            "a trigger kept an application from being written",
+        ));
+    }
+    let row = command
+        .spi
+        .one(&statements::READ_APPLICATION, &key)
+        .ok_or_else(|| Refusal::not_found("application"))?;
+    let material_version = row.int(0)?;
+    if let Some(material) = material {
+        let same = command.spi.one(
+            &statements::SAME_MATERIAL,
+            &[
+                command.tenant(),
+                Value::Uuid(id),
+                Value::Int(material_version),
+                Value::Jsonb(material),
+            ],
+        );
+        if !same.map(|row| row.bool(0)).transpose()?.unwrap_or(false) {
+            let message = format!(
+                "the material differs from version {material_version} in force: supersede it"
+            );
+            let mut refusal = Refusal::new(Reason::StaleMaterial, message);
+            refusal.application_id = Some(id);
+            refusal.actual.material_version = Some(material_version);
+            return Err(refusal.into());
+        }
+    }
+    Ok(Application {
+        id,
+        material_version,
+    })
+}
+
+fn begin(
+    command: &Command<'_>,
+    published: &Published,
+    application: &Application,
+) -> Result<Outcome, Failure> {
+    let machine = &published.machine;
+    if !machine.concurrent {
+        refuse_second(command, published, application)?;
+    }
+    let instance = Instance {
+        id: Uuid::now_v7(),
+        application_id: application.id,
+        state: machine.states[machine.initial].name.clone(),
+        revision: 0,
+        round: 0,
+        material_version: application.material_version,
+        closed: false,
+        started_by: command.caller.actor.clone(),
+    };
+    let material = Material::Stored {
+        application: application.id,
+        version: application.material_version,
+    };
+    let mut world = ServerWorld::new(command.spi, &command.caller, material, None);
+    let decision = decide::start(machine, &instance, &mut world);
+    let plan = world.finish(decision)?;
+
+    let rest = &machine.states[plan.rest()];
+    let written = command.spi.run(
+        &statements::INSERT_INSTANCE,
+        &[
+            command.tenant(),
+            Value::Uuid(instance.id),
+            Value::Uuid(application.id),
+            Value::Uuid(published.id),
+            Value::Text(&published.name),
+            Value::Text(&rest.name),
+            Value::Bigint(plan.revision),
+            Value::Int(plan.round),
+            Value::Int(application.material_version),
+            Value::Bigint(plan.entered_revision.unwrap_or(1)),
+            Value::Bool(machine.concurrent),
+            Value::Bool(rest.is_final),
+            Value::Text(&command.caller.actor),
+        ],
+    );
+    if written.count() != 1 {
+        return Err(trigger_interfered("a trigger kept an instance out"));
+    }
+    let scene = Scene {
+        instance: instance.id,
+        application: application.id,
+        definition: published,
+        material_version: application.material_version,
+        revision: 0,
+        at: Time::now(),
+    };
+    write::record(command, &scene, &plan, None, Remarks::default())?;
+    let task_ids = write::open_tasks(command, &scene, &plan)?;
+    Ok(Outcome {
+        applied: true,
+        instance_id: Some(instance.id),
+        application_id: Some(application.id),
+        state: Some(rest.name.clone()),
+        revision: Some(plan.revision),
+        material_version: Some(application.material_version),
+        task_ids,
+        attempts: 1,
+        ..Outcome::default()
+    })
+}
+
+/// The application's row is written by every start, so nobody else can be starting now.
+fn refuse_second(
+    command: &Command<'_>,
+    published: &Published,
+    application: &Application,
+) -> Result<(), Failure> {
+    let key = [
+        command.tenant(),
+        Value::Uuid(application.id),
+        Value::Text(&published.name),
+    ];
+    let Some(row) = command.spi.one(&statements::RUNNING_INSTANCE, &key) else {
+        return Ok(());
+    };
+    let message = format!("the application has an open instance of {}", published.name);
+    let mut refusal = Refusal::new(Reason::AlreadyRunning, message);
+    refusal.application_id = Some(application.id);
+    refusal.instance_id = Some(row.uuid(0)?);
+    refusal.actual = Position {
+        state: Some(row.text(1)?),
+        revision: Some(row.bigint(2)?),
+        material_version: Some(row.int(3)?),
+    };
+    Err(refusal.into())
+}

@@ -1,0 +1,181 @@
+//! `wf_supersede_material`: a new material, and what it does to every open instance.
+
+use std::rc::Rc;
+
+use uuid::Uuid;
+use workflow_core::decide::{self, Plan};
+use workflow_core::outcome::Outcome;
+use workflow_core::refusal::{Reason, Refusal};
+
+use crate::api::answer;
+use crate::api::start::{insert_material, lock_application};
+use crate::api::transition::check_version;
+use crate::engine::command::{self, Command, Common};
+use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::instance::{self, InProgress};
+use crate::engine::request::Fingerprint;
+use crate::engine::world::{Material, ServerWorld};
+use crate::engine::write::{self, Closing, Remarks, Scene};
+use crate::pg::call::Call;
+use crate::pg::entry::Answer;
+use crate::pg::report::Report;
+use crate::pg::value::{Jsonb, Time, Value};
+use crate::store::definitions::Published;
+use crate::store::{InstanceRow, statements};
+
+/// `wf_supersede_material`
+pub fn supersede_material(call: &Call) -> Result<Answer, Report> {
+    Common::begin("wf_supersede_material");
+    let application = call.uuid("application").required()?;
+    let expected = call.int("expected_material_version").required()?;
+    let expected = check_version(expected)?;
+    let material = call.jsonb("material").required()?;
+    let request_id = call.text("request_id")?.optional();
+    let common = Common::read("wf_supersede_material", call, None, request_id)?;
+
+    let mut fingerprint = Fingerprint::new("wf_supersede_material");
+    fingerprint.bytes(Some(application.as_bytes()));
+    fingerprint.number(Some(expected.into()));
+    fingerprint.json(Some(&material));
+
+    let outcome = command::run(common, fingerprint, |command| {
+        supersede(command, application, expected, &material)
+    })?;
+    Ok(answer::superseded(outcome))
+}
+
+fn supersede(
+    command: &Command<'_>,
+    application: Uuid,
+    expected: i32,
+    material: &Jsonb,
+) -> Result<Outcome, Failure> {
+    // A stale call is refused without a lock; the answer that counts is given under it.
+    check_material(command, application, expected)?;
+    lock_application(command, application)?;
+    check_material(command, application, expected)?;
+    let version = expected.checked_add(1).ok_or_else(|| {
+        Report::invalid("the material has reached the highest version there can be")
+    })?;
+
+    let changes = decide_all(command, application, material, version)?;
+
+    let raised = command.spi.run(
+        &statements::RAISE_MATERIAL_VERSION,
+        &[
+            command.tenant(),
+            Value::Uuid(application),
+            Value::Int(expected),
+            Value::Int(version),
+        ],
+    );
+    if raised.count() != 1 {
+        return Err(trigger_interfered(
+            "a trigger kept an application from being written",
+        ));
+    }
+    insert_material(command, application, version, material, Time::now())?;
+    let mut tasks = 0;
+    for change in &changes {
+        tasks += carry_out(command, change, version)?;
+    }
+    Ok(Outcome {
+        applied: true,
+        application_id: Some(application),
+        material_version: Some(version),
+        instances: changes.len() as i32,
+        tasks,
+        attempts: 1,
+        ..Outcome::default()
+    })
+}
+
+fn check_material(command: &Command<'_>, application: Uuid, expected: i32) -> Result<(), Failure> {
+    let key = [command.tenant(), Value::Uuid(application)];
+    let row = command
+        .spi
+        .one(&statements::READ_APPLICATION, &key)
+        .ok_or_else(|| Refusal::not_found("application"))?;
+    let actual = row.int(0)?;
+    if actual != expected {
+        let message = format!("expected material {expected}, actual {actual}");
+        let mut refusal = Refusal::new(Reason::StaleMaterial, message);
+        refusal.application_id = Some(application);
+        refusal.expected.material_version = Some(expected);
+        refusal.actual.material_version = Some(actual);
+        return Err(refusal.into());
+    }
+    Ok(())
+}
+
+/// One open instance, locked, with what the new material does to it.
+struct Change {
+    row: InstanceRow,
+    definition: Rc<Published>,
+    plan: Plan,
+    _progress: InProgress,
+}
+
+/// Every refusal is known before the first write.
+fn decide_all(
+    command: &Command<'_>,
+    application: Uuid,
+    material: &Jsonb,
+    version: i32,
+) -> Result<Vec<Change>, Failure> {
+    let key = [command.tenant(), Value::Uuid(application)];
+    let open = command.spi.run(&statements::OPEN_INSTANCES, &key);
+    let ids = open
+        .rows()
+        .map(|row| row.uuid(0))
+        .collect::<Result<Vec<Uuid>, Report>>()?;
+    let mut changes = Vec::new();
+    for id in ids {
+        let progress = InProgress::enter(id)?;
+        instance::lock(command, id)?;
+        let (row, definition) = instance::read(command, id)?;
+        if row.instance.closed {
+            continue;
+        }
+        let content = Material::New {
+            content: material,
+            version,
+        };
+        let mut world = ServerWorld::new(command.spi, &command.caller, content, None);
+        let decision = decide::supersede(&definition.machine, &row.instance, &mut world);
+        let plan = world.finish(decision)?;
+        changes.push(Change {
+            row,
+            definition,
+            plan,
+            _progress: progress,
+        });
+    }
+    Ok(changes)
+}
+
+/// Gives the number of tasks that were outdated.
+fn carry_out(command: &Command<'_>, change: &Change, version: i32) -> Result<i32, Failure> {
+    let Change {
+        row,
+        definition,
+        plan,
+        ..
+    } = change;
+    if !write::move_instance(command, definition, row, plan, version) {
+        return Err(trigger_interfered("a trigger kept an instance from moving"));
+    }
+    let scene = Scene {
+        instance: row.instance.id,
+        application: row.instance.application_id,
+        definition,
+        material_version: version,
+        revision: row.instance.revision,
+        at: Time::now(),
+    };
+    let reason = format!("material {version} came into force");
+    let closed = write::close_tasks(command, &scene, &Closing::Outdated { reason: &reason })?;
+    write::record(command, &scene, plan, None, Remarks::default())?;
+    write::open_tasks(command, &scene, plan)?;
+    Ok(closed.len() as i32)
+}

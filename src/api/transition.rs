@@ -1,0 +1,280 @@
+//! `wf_transition`, `wf_try_transition` and `wf_check`: take an edge of an instance that was seen.
+
+use uuid::Uuid;
+use workflow_core::decide::{self, Plan, Transition};
+use workflow_core::outcome::Outcome;
+use workflow_core::refusal::Refusal;
+use workflow_core::sqlstate::SqlState;
+
+use crate::api::answer;
+use crate::engine::command::{self, Command, Common, OnRefusal, read_claim};
+use crate::engine::failure::Failure;
+use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
+use crate::engine::request::Fingerprint;
+use crate::engine::world::{Material, ServerWorld};
+use crate::engine::write::{self, Closing, Remarks, Scene};
+use crate::pg::call::Call;
+use crate::pg::entry::Answer;
+use crate::pg::report::Report;
+use crate::pg::value::{Jsonb, Time};
+use crate::store;
+use crate::store::definitions;
+
+/// What the functions of this file take before the trailing arguments.
+struct Arguments {
+    instance: Uuid,
+    from_state: String,
+    to_state: String,
+    expected_revision: i64,
+    material_version: i32,
+    event: Option<String>,
+    comment: Option<String>,
+    payload: Option<Jsonb>,
+    request_id: Option<String>,
+    wait_ms: Option<i32>,
+}
+
+impl Arguments {
+    fn read(call: &Call) -> Result<Arguments, Report> {
+        let instance = call.uuid("instance").required()?;
+        let from_state = call.text("from_state")?.required()?;
+        let to_state = call.text("to_state")?.required()?;
+        let expected_revision = check_revision(call.bigint("expected_revision").required()?)?;
+        let material_version = check_version(call.int("material_version").required()?)?;
+        let event = call.text("event")?.optional();
+        let comment = call.text("comment")?.optional();
+        let payload = call.jsonb("payload").optional();
+        let request_id = call.text("request_id")?.optional();
+        refuse_lease(call)?;
+        let wait_ms = call.int("wait_ms").optional();
+        Ok(Arguments {
+            instance,
+            from_state,
+            to_state,
+            expected_revision,
+            material_version,
+            event,
+            comment,
+            payload,
+            request_id,
+            wait_ms,
+        })
+    }
+
+    fn command(&self) -> Transition<'_> {
+        Transition {
+            from_state: &self.from_state,
+            to_state: &self.to_state,
+            expected_revision: self.expected_revision,
+            material_version: self.material_version,
+            event: self.event.as_deref(),
+        }
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = Fingerprint::new("wf_transition");
+        fingerprint.bytes(Some(self.instance.as_bytes()));
+        fingerprint.text(Some(&self.from_state));
+        fingerprint.text(Some(&self.to_state));
+        fingerprint.number(Some(self.expected_revision));
+        fingerprint.number(Some(self.material_version.into()));
+        fingerprint.text(self.event.as_deref());
+        fingerprint.text(self.comment.as_deref());
+        fingerprint.json(self.payload.as_ref());
+        fingerprint
+    }
+}
+
+/// 22023 for a revision that no instance ever had.
+pub fn check_revision(revision: i64) -> Result<i64, Report> {
+    if revision < 1 {
+        return Err(Report::invalid("expected_revision must be at least 1"));
+    }
+    Ok(revision)
+}
+
+/// 22023 for a version that no material ever had.
+pub fn check_version(version: i32) -> Result<i32, Report> {
+    if version < 1 {
+        return Err(Report::invalid("material_version must be at least 1"));
+    }
+    Ok(version)
+}
+
+/// Reads `lease_key` and `fence`. A lease that cannot be held cannot be presented.
+pub fn refuse_lease(call: &Call) -> Result<(), Report> {
+    let lease_key = call.text("lease_key")?.optional();
+    let fence = call.bigint("fence").optional();
+    if lease_key.is_some() || fence.is_some() {
+        return Err(Report::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "leases are not built yet: lease_key and fence must be null",
+        ));
+    }
+    Ok(())
+}
+
+/// `wf_transition`
+pub fn transition(call: &Call) -> Result<Answer, Report> {
+    Common::begin("wf_transition");
+    let mut arguments = Arguments::read(call)?;
+    let request_id = arguments.request_id.take();
+    let common = Common::read("wf_transition", call, arguments.wait_ms, request_id)?;
+    run(common, &arguments)
+}
+
+/// `wf_try_transition`
+pub fn try_transition(call: &Call) -> Result<Answer, Report> {
+    Common::begin("wf_try_transition");
+    let mut arguments = Arguments::read(call)?;
+    let (wait_ms, request_id) = (arguments.wait_ms, arguments.request_id.take());
+    let common = Common::with(
+        "wf_transition",
+        OnRefusal::Return,
+        call,
+        wait_ms,
+        request_id,
+    )?;
+    run(common, &arguments)
+}
+
+fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
+    let outcome = command::run(common, arguments.fingerprint(), |command| {
+        let _progress = InProgress::enter(arguments.instance)?;
+        let approach = Approach {
+            pessimistic: false,
+            expected_revision: Some(arguments.expected_revision),
+        };
+        let payload = arguments.payload.as_ref();
+        let mut event = None;
+        let moved = instance::change(
+            command,
+            arguments.instance,
+            &approach,
+            payload,
+            |definition, row, world| {
+                let transition = arguments.command();
+                event = decide::event_of(&definition.machine, &transition);
+                Ok(decide::transition(
+                    &definition.machine,
+                    &row.instance,
+                    &transition,
+                    world,
+                )?)
+            },
+        );
+        let moved = match moved {
+            Ok(moved) => moved,
+            Err(failure) => {
+                let wanted = Wanted {
+                    event,
+                    to_state: Some(&arguments.to_state),
+                    material_version: Some(arguments.material_version),
+                };
+                return Err(instance::explain(command, failure, &wanted)?);
+            }
+        };
+        let remarks = Remarks {
+            comment: arguments.comment.as_deref(),
+            payload,
+        };
+        finish(command, &moved, remarks)
+    })?;
+    Ok(answer::outcome(outcome))
+}
+
+/// Everything that goes with a step along an edge, once the instance has moved.
+pub fn finish(
+    command: &Command<'_>,
+    moved: &Moved,
+    remarks: Remarks<'_>,
+) -> Result<Outcome, Failure> {
+    let Moved {
+        before,
+        definition,
+        plan,
+        attempts,
+    } = moved;
+    let machine = &definition.machine;
+    let scene = Scene {
+        instance: before.instance.id,
+        application: before.instance.application_id,
+        definition,
+        material_version: before.instance.material_version,
+        revision: before.instance.revision,
+        at: Time::now(),
+    };
+    let first = plan.first();
+    let event = first.event.clone();
+    let had_task = first
+        .from
+        .is_some_and(|from| machine.states[from].task.is_some());
+    let mut task = None;
+    if had_task {
+        let name = event.as_deref().unwrap_or_default();
+        let reason = format!("the state was left by {name}");
+        let closing = if first.decision.is_some() {
+            Closing::Decided { event: name }
+        } else {
+            Closing::Outdated { reason: &reason }
+        };
+        task = write::close_tasks(command, &scene, &closing)?
+            .first()
+            .copied();
+    }
+    write::record(command, &scene, plan, task, remarks)?;
+    let task_ids = write::open_tasks(command, &scene, plan)?;
+    Ok(Outcome {
+        applied: true,
+        instance_id: Some(scene.instance),
+        application_id: Some(scene.application),
+        state: Some(machine.states[plan.rest()].name.clone()),
+        revision: Some(plan.revision),
+        material_version: Some(scene.material_version),
+        event,
+        task_ids,
+        attempts: *attempts,
+        ..Outcome::default()
+    })
+}
+
+/// `wf_check`
+pub fn check(call: &Call) -> Result<Answer, Report> {
+    let arguments = Arguments::read(call)?;
+    if let Some(key) = &arguments.request_id {
+        crate::engine::request::check_key(key)?;
+    }
+    let claim = read_claim(call)?;
+    let outcome = command::read(&claim, |spi, caller| {
+        let decided = (|| -> Result<Outcome, Failure> {
+            let row = store::read_instance(spi, &caller.tenant, arguments.instance)?
+                .ok_or_else(|| Refusal::not_found("instance"))?;
+            let definition = definitions::pinned(spi, &caller.tenant, row.definition_id)?;
+            let material = Material::Stored {
+                application: row.instance.application_id,
+                version: row.instance.material_version,
+            };
+            let mut world = ServerWorld::new(spi, caller, material, arguments.payload.as_ref());
+            let transition = arguments.command();
+            let decision =
+                decide::transition(&definition.machine, &row.instance, &transition, &mut world);
+            let plan: Plan = world.finish(decision)?;
+            Ok(Outcome {
+                applied: true,
+                instance_id: Some(row.instance.id),
+                application_id: Some(row.instance.application_id),
+                state: Some(definition.machine.states[plan.rest()].name.clone()),
+                revision: Some(plan.revision),
+                material_version: Some(row.instance.material_version),
+                event: plan.first().event.clone(),
+                attempts: 1,
+                ..Outcome::default()
+            })
+        })();
+        match decided {
+            Err(Failure::Refused(refusal)) => Ok(Outcome::refused(&refusal)),
+            other => other,
+        }
+    })?;
+    Ok(answer::outcome(outcome))
+}

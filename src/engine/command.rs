@@ -1,0 +1,277 @@
+//! The frame of every command: who calls, the request key, what becomes of a refusal.
+
+use std::ffi::CString;
+
+use serde_json::Map;
+use uuid::Uuid;
+use workflow_core::outcome::Outcome;
+use workflow_core::refusal::Refusal;
+
+use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::identity::{Caller, Claim, check_name};
+use crate::engine::request::{self, Fingerprint, Request};
+use crate::pg::backend;
+use crate::pg::call::Call;
+use crate::pg::installation::{self, AsOwner};
+use crate::pg::report::{self, Report};
+use crate::pg::spi::Spi;
+use crate::pg::value::{Time, Value};
+use crate::pg::wait::Budget;
+use crate::settings;
+use crate::store::statements;
+
+/// What becomes of a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnRefusal {
+    /// An error: the caller's transaction is rolled back.
+    Raise,
+    /// An answer, stored in `workflow.refusals`.
+    Return,
+}
+
+impl OnRefusal {
+    fn parse(word: &str) -> Result<OnRefusal, Report> {
+        match word {
+            "raise" => Ok(OnRefusal::Raise),
+            "return" => Ok(OnRefusal::Return),
+            _ => Err(Report::invalid("on_refusal must be raise or return")),
+        }
+    }
+}
+
+/// The arguments that every command has.
+pub struct Common {
+    /// Name of the SQL function, as refusals and fingerprints know it.
+    pub command: &'static str,
+    /// What becomes of a refusal.
+    pub on_refusal: OnRefusal,
+    /// Who is said to call.
+    pub claim: Claim,
+    /// Total time to wait for locks, in milliseconds.
+    pub wait_ms: i32,
+    /// Request key, where the command has one.
+    pub request_id: Option<String>,
+}
+
+impl Common {
+    /// Reads the trailing arguments of a command. Raises 25006 before anything else is looked at.
+    pub fn begin(command: &'static str) {
+        let name = CString::new(format!("{command}()")).expect("a name without NUL");
+        backend::require_writable(&name);
+    }
+
+    /// Reads the trailing arguments: `on_refusal` and identity.
+    pub fn read(
+        command: &'static str,
+        call: &Call,
+        wait_ms: Option<i32>,
+        request_id: Option<String>,
+    ) -> Result<Common, Report> {
+        let on_refusal = OnRefusal::parse(&call.text("on_refusal")?.required()?)?;
+        Common::with(command, on_refusal, call, wait_ms, request_id)
+    }
+
+    /// The same for a function whose name says what becomes of a refusal.
+    pub fn with(
+        command: &'static str,
+        on_refusal: OnRefusal,
+        call: &Call,
+        wait_ms: Option<i32>,
+        request_id: Option<String>,
+    ) -> Result<Common, Report> {
+        let claim = read_claim(call)?;
+        let wait_ms = match wait_ms {
+            Some(wait_ms) if wait_ms < 0 => {
+                return Err(Report::invalid("wait_ms must not be negative"));
+            }
+            Some(wait_ms) => wait_ms,
+            None => settings::wait_ms(),
+        };
+        if let Some(key) = &request_id {
+            request::check_key(key)?;
+        }
+        Ok(Common {
+            command,
+            on_refusal,
+            claim,
+            wait_ms,
+            request_id,
+        })
+    }
+}
+
+/// Reads the identity arguments, the last four of every function.
+pub fn read_claim(call: &Call) -> Result<Claim, Report> {
+    Ok(Claim {
+        tenant: call.text("tenant")?.optional(),
+        actor: call.text("actor")?.optional(),
+        roles: call.texts("roles")?.optional(),
+        token: call.text("identity_token")?.optional(),
+    })
+}
+
+/// A command while it runs.
+pub struct Command<'a> {
+    /// Name of the SQL function.
+    pub name: &'static str,
+    /// Its statements run here, as the owner of the tables.
+    pub spi: &'a Spi,
+    /// On whose behalf.
+    pub caller: Caller,
+    /// How long it may wait.
+    pub budget: Budget,
+    /// Its request key.
+    pub request: Option<Request>,
+}
+
+impl Command<'_> {
+    /// The tenant, as an argument.
+    pub fn tenant(&self) -> Value<'_> {
+        Value::Text(&self.caller.tenant)
+    }
+
+    /// The request key, as an argument.
+    pub fn request_key(&self) -> Value<'_> {
+        Value::optional(self.request.as_ref(), |request| Value::Text(request.key()))
+    }
+}
+
+/// Runs a command and answers for it.
+pub fn run(
+    common: Common,
+    fingerprint: Fingerprint,
+    body: impl FnOnce(&Command<'_>) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Report> {
+    let spi = Spi::connect(false);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    let mut caller = None;
+    let result = attempt(&spi, &common, fingerprint, &mut caller, body);
+    match result {
+        Ok(outcome) => Ok(outcome),
+        Err(Failure::Error(report)) => Err(report),
+        Err(Failure::Refused(refusal)) => {
+            log_refusal(&common, caller.as_ref(), &refusal);
+            match (common.on_refusal, &caller) {
+                (OnRefusal::Return, Some(caller)) => {
+                    store_refusal(&spi, common.command, caller, &refusal)?;
+                    Ok(Outcome::refused(&refusal))
+                }
+                (OnRefusal::Return, None) => Ok(Outcome::refused(&refusal)),
+                (OnRefusal::Raise, _) => Err(Report::from(&*refusal)),
+            }
+        }
+    }
+}
+
+fn attempt(
+    spi: &Spi,
+    common: &Common,
+    mut fingerprint: Fingerprint,
+    known_caller: &mut Option<Caller>,
+    body: impl FnOnce(&Command<'_>) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let caller = Caller::identify(spi, &common.claim)?;
+    if caller.tenant == super::identity::SHARED_TENANT && common.command != "wf_define" {
+        return Err(Report::invalid("tenant * is for definitions only").into());
+    }
+    let budget = Budget::new(common.wait_ms, common.on_refusal == OnRefusal::Return);
+    let mut command = Command {
+        name: common.command,
+        spi,
+        caller,
+        budget,
+        request: None,
+    };
+    let result = (|| {
+        if let Some(key) = &common.request_id {
+            fingerprint.texts(common.claim.roles.as_deref());
+            fingerprint.number(Some(common.wait_ms.into()));
+            fingerprint.number(Some((common.on_refusal == OnRefusal::Return).into()));
+            let (request, replay) =
+                request::open(spi, &command.caller, key, fingerprint, &command.budget)?;
+            if let Some(outcome) = replay {
+                return Ok(outcome);
+            }
+            command.request = Some(request);
+        }
+        let outcome = body(&command)?;
+        if let Some(request) = &command.request {
+            request.keep(spi, &command.caller, command.name, &outcome)?;
+        }
+        Ok(outcome)
+    })();
+    *known_caller = Some(command.caller);
+    result
+}
+
+/// Runs a reader on behalf of its caller. Readers see the calling query's snapshot.
+pub fn read<T>(
+    claim: &Claim,
+    body: impl FnOnce(&Spi, &Caller) -> Result<T, Failure>,
+) -> Result<T, Report> {
+    let spi = Spi::connect(true);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    let result = Caller::identify(&spi, claim).and_then(|caller| body(&spi, &caller));
+    result.map_err(|failure| match failure {
+        Failure::Error(report) => report,
+        Failure::Refused(refusal) => Report::from(&*refusal),
+    })
+}
+
+fn store_refusal(
+    spi: &Spi,
+    command: &str,
+    caller: &Caller,
+    refusal: &Refusal,
+) -> Result<(), Report> {
+    let entry = refusal.reason.entry();
+    let detail = refusal.detail().to_string();
+    let written = spi.run(
+        &statements::INSERT_REFUSAL,
+        &[
+            Value::Text(&caller.tenant),
+            Value::Uuid(Uuid::now_v7()),
+            Value::Time(Time::now()),
+            Value::Text(command),
+            Value::Text(entry.code.as_str()),
+            Value::Text(entry.slug),
+            Value::optional(refusal.instance_id, Value::Uuid),
+            Value::optional(refusal.application_id, Value::Uuid),
+            Value::optional(refusal.task_id, Value::Uuid),
+            Value::Text(&caller.actor),
+            Value::Json(&detail),
+        ],
+    );
+    if written.count() != 1
+        && let Failure::Error(report) = trigger_interfered("a trigger kept a refusal out")
+    {
+        return Err(report);
+    }
+    Ok(())
+}
+
+/// One structured line: what DETAIL says, and who called; never material or comments.
+fn log_refusal(common: &Common, caller: Option<&Caller>, refusal: &Refusal) {
+    if !settings::log_refusals() {
+        return;
+    }
+    let mut line = Map::new();
+    line.insert("command".into(), common.command.into());
+    if let Some(caller) = caller {
+        line.insert("tenant".into(), caller.tenant.as_str().into());
+        line.insert("actor".into(), caller.actor.as_str().into());
+    }
+    if let serde_json::Value::Object(detail) = refusal.detail() {
+        line.extend(detail);
+    }
+    report::log(&format!(
+        "workflow refusal: {}",
+        serde_json::Value::Object(line)
+    ));
+}
+
+/// A name that a caller gives to something of its own.
+pub fn checked(name: &str, value: String) -> Result<String, Report> {
+    check_name(name, &value)?;
+    Ok(value)
+}

@@ -1,0 +1,265 @@
+//! One instance under one command: read, decide, move, and again if somebody was faster.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use uuid::Uuid;
+use workflow_core::decide::Plan;
+use workflow_core::refusal::{Refusal, Winner};
+
+use crate::engine::command::Command;
+use crate::engine::failure::{Failure, busy, trigger_interfered};
+use crate::engine::world::{Material, ServerWorld};
+use crate::pg::backend;
+use crate::pg::report::Report;
+use crate::pg::value::{Jsonb, Value};
+use crate::pg::wait;
+use crate::store::definitions::{self, Published};
+use crate::store::{self, InstanceRow, statements};
+
+/// How often a command that may be decided anew is decided.
+const ATTEMPTS: i32 = 3;
+/// How often a command is decided anew when only `work` has moved, before it gives way.
+const WORK_ATTEMPTS: i32 = 100;
+
+/// What was decided and done.
+pub struct Moved {
+    /// The row before.
+    pub before: InstanceRow,
+    /// Its definition.
+    pub definition: Rc<Published>,
+    /// What was done.
+    pub plan: Plan,
+    /// How often it was decided.
+    pub attempts: i32,
+}
+
+/// Reads an instance with its definition, without a lock. WF005 if there is none for this tenant.
+pub fn read(command: &Command<'_>, id: Uuid) -> Result<(InstanceRow, Rc<Published>), Failure> {
+    let row = store::read_instance(command.spi, &command.caller.tenant, id)?
+        .ok_or_else(|| Refusal::not_found("instance"))?;
+    let definition = definitions::pinned(command.spi, &command.caller.tenant, row.definition_id)?;
+    Ok((row, definition))
+}
+
+/// Locks an instance's row to the end of the transaction, within the budget.
+pub fn lock(command: &Command<'_>, id: Uuid) -> Result<(), Failure> {
+    let key = [command.tenant(), Value::Uuid(id)];
+    if command
+        .spi
+        .run(&statements::TRY_LOCK_INSTANCE, &key)
+        .count()
+        > 0
+    {
+        return Ok(());
+    }
+    command
+        .budget
+        .wait(|| command.spi.run(&statements::LOCK_INSTANCE, &key).count())?;
+    Ok(())
+}
+
+/// How a command goes about an instance.
+pub struct Approach {
+    /// Lock first, then read.
+    pub pessimistic: bool,
+    /// Revision the caller insists on: a lost race then is an answer, not a reason to try again.
+    pub expected_revision: Option<i64>,
+}
+
+/// Decides on an instance and moves it, under the condition that it still is as it was read.
+/// `decide` makes the plan; `write` carries out what goes with it, once the row is ours.
+pub fn change(
+    command: &Command<'_>,
+    id: Uuid,
+    approach: &Approach,
+    payload: Option<&Jsonb>,
+    mut decide: impl FnMut(&Published, &InstanceRow, &mut ServerWorld<'_>) -> Result<Plan, Failure>,
+) -> Result<Moved, Failure> {
+    let mut locked = false;
+    if approach.pessimistic {
+        // A lock on nothing is no lock: existence is answered by the read.
+        lock(command, id)?;
+        locked = true;
+    }
+    let mut attempts = 1;
+    let (mut row, mut definition) = read(command, id)?;
+    if !locked
+        && backend::keeps_snapshot()
+        && approach
+            .expected_revision
+            .is_some_and(|revision| revision > row.instance.revision)
+    {
+        // The snapshot may be older than what the caller has seen: then the lock raises 40001,
+        // where a refusal would be false.
+        lock(command, id)?;
+        locked = true;
+    }
+    loop {
+        let material = Material::Stored {
+            application: row.instance.application_id,
+            version: row.instance.material_version,
+        };
+        let mut world = ServerWorld::new(command.spi, &command.caller, material, payload);
+        let decision = decide(&definition, &row, &mut world);
+        let plan = world
+            .finish(decision)
+            .map_err(|failure| numbered(failure, attempts))?;
+
+        let version = row.instance.material_version;
+        if super::write::move_instance(command, &definition, &row, &plan, version) {
+            return Ok(Moved {
+                before: row,
+                definition,
+                plan,
+                attempts,
+            });
+        }
+
+        let (now, pinned) = read(command, id)?;
+        if now.unchanged(&row) {
+            if locked {
+                return Err(trigger_interfered(
+                    "a trigger kept the instance from moving",
+                ));
+            }
+            lock(command, id).map_err(|failure| numbered(failure, attempts))?;
+            locked = true;
+        } else {
+            let revision_moved = now.instance.revision != row.instance.revision;
+            let limit = if revision_moved {
+                ATTEMPTS
+            } else {
+                WORK_ATTEMPTS
+            };
+            // With an explicit revision the next decision answers why the race was lost.
+            let answers = revision_moved && approach.expected_revision.is_some();
+            if attempts >= limit && !answers {
+                return Err(busy("other commands were faster each time", attempts).into());
+            }
+            if revision_moved && !answers {
+                back_off(command, attempts)?;
+            }
+        }
+        attempts += 1;
+        (row, definition) = if locked {
+            read(command, id)?
+        } else {
+            (now, pinned)
+        };
+    }
+}
+
+/// Exponential backoff with full jitter, within the budget.
+fn back_off(command: &Command<'_>, attempts: i32) -> Result<(), Failure> {
+    const BASE: Duration = Duration::from_millis(2);
+    let ceiling = BASE * 2u32.pow(attempts.min(10) as u32);
+    let delay = ceiling.mul_f64(backend::jitter());
+    if delay > command.budget.remaining() {
+        return Err(busy(
+            "other commands were faster, and the time to wait is over",
+            attempts,
+        )
+        .into());
+    }
+    wait::sleep(delay);
+    Ok(())
+}
+
+fn numbered(failure: Failure, attempts: i32) -> Failure {
+    match failure {
+        Failure::Refused(mut refusal) => {
+            refusal.attempts = attempts;
+            Failure::Refused(refusal)
+        }
+        error => error,
+    }
+}
+
+/// What a refused caller wanted, to see whether the winner wanted the same.
+pub struct Wanted<'a> {
+    /// The event, where it is known.
+    pub event: Option<String>,
+    /// The target, where it is known.
+    pub to_state: Option<&'a str>,
+    /// The material.
+    pub material_version: Option<i32>,
+}
+
+/// Adds to a refusal who was faster, if the caller knew an earlier revision.
+pub fn explain(
+    command: &Command<'_>,
+    failure: Failure,
+    wanted: &Wanted<'_>,
+) -> Result<Failure, Report> {
+    let Failure::Refused(mut refusal) = failure else {
+        return Ok(failure);
+    };
+    let known = refusal.expected.revision.zip(refusal.actual.revision);
+    if let Some((expected, actual)) = known
+        && expected < actual
+        && let Some(instance) = refusal.instance_id
+    {
+        refusal.winner = winner(command, instance, expected + 1, wanted)?;
+    }
+    Ok(Failure::Refused(refusal))
+}
+
+fn winner(
+    command: &Command<'_>,
+    instance: Uuid,
+    revision: i64,
+    wanted: &Wanted<'_>,
+) -> Result<Option<Winner>, Report> {
+    let key = [
+        command.tenant(),
+        Value::Uuid(instance),
+        Value::Bigint(revision),
+        Value::Oid(command.caller.session_role),
+    ];
+    let Some(row) = command.spi.one(&statements::WINNER, &key) else {
+        return Ok(None);
+    };
+    let (event, to_state, actor) = (row.opt_text(1)?, row.text(2)?, row.text(4)?);
+    let same_command = actor == command.caller.actor
+        && event.is_some()
+        && event == wanted.event
+        && wanted.to_state.is_none_or(|state| state == to_state)
+        && wanted.material_version == Some(row.int(5)?);
+    Ok(Some(Winner {
+        revision: row.bigint(0)?,
+        event,
+        to_state,
+        at: row.text(3)?,
+        same_command,
+        actor: row.bool(6)?.then_some(actor),
+    }))
+}
+
+thread_local! {
+    static IN_PROGRESS: RefCell<Vec<Uuid>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Marks an instance as being worked on in this backend, until dropped.
+pub struct InProgress(Uuid);
+
+impl InProgress {
+    /// 27000 if a trigger of the user's re-enters an instance whose command is not finished.
+    pub fn enter(id: Uuid) -> Result<InProgress, Failure> {
+        IN_PROGRESS.with_borrow_mut(|instances| {
+            if instances.contains(&id) {
+                let message = "a trigger called a command on an instance already in progress";
+                return Err(trigger_interfered(message));
+            }
+            instances.push(id);
+            Ok(InProgress(id))
+        })
+    }
+}
+
+impl Drop for InProgress {
+    fn drop(&mut self) {
+        IN_PROGRESS.with_borrow_mut(|instances| instances.retain(|id| *id != self.0));
+    }
+}

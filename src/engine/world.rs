@@ -1,0 +1,173 @@
+//! What a decision may ask for, fetched from the server where it matters.
+
+use workflow_core::decide::{Standing, Truth, World};
+
+use crate::engine::failure::Failure;
+use crate::engine::identity::Caller;
+use crate::pg::report::Report;
+use crate::pg::spi::Spi;
+use crate::pg::value::{Jsonb, Value};
+use crate::store::statements;
+
+use uuid::Uuid;
+
+/// The material that guards look at.
+pub enum Material<'a> {
+    /// A version in the table, read on first use.
+    Stored {
+        /// The application.
+        application: Uuid,
+        /// Its version.
+        version: i32,
+    },
+    /// One that is about to be written by the caller.
+    New {
+        /// Its content.
+        content: &'a Jsonb,
+        /// Its version.
+        version: i32,
+    },
+}
+
+/// The server as a decision sees it. An error on the way is kept, makes every further answer the
+/// refusing one, and is raised by [`ServerWorld::finish`].
+pub struct ServerWorld<'a> {
+    spi: &'a Spi,
+    caller: &'a Caller,
+    material: Material<'a>,
+    payload: Option<&'a Jsonb>,
+    loaded: Option<(Jsonb, String)>,
+    roles: Option<Vec<String>>,
+    error: Option<Report>,
+}
+
+impl<'a> ServerWorld<'a> {
+    /// A world for one decision.
+    pub fn new(
+        spi: &'a Spi,
+        caller: &'a Caller,
+        material: Material<'a>,
+        payload: Option<&'a Jsonb>,
+    ) -> ServerWorld<'a> {
+        ServerWorld {
+            spi,
+            caller,
+            material,
+            payload,
+            loaded: None,
+            roles: None,
+            error: None,
+        }
+    }
+
+    /// The decision, unless something went wrong while it was made.
+    pub fn finish<T, E: Into<Failure>>(self, decision: Result<T, E>) -> Result<T, Failure> {
+        match self.error {
+            Some(report) => Err(report.into()),
+            None => decision.map_err(Into::into),
+        }
+    }
+
+    /// Content and author of the stored material.
+    fn load(&mut self) -> Result<&(Jsonb, String), Report> {
+        let Material::Stored {
+            application,
+            version,
+        } = self.material
+        else {
+            unreachable!("a new material is not loaded")
+        };
+        if self.loaded.is_none() {
+            let key = [
+                Value::Text(&self.caller.tenant),
+                Value::Uuid(application),
+                Value::Int(version),
+            ];
+            let row = self
+                .spi
+                .one(&statements::READ_MATERIAL, &key)
+                .ok_or_else(|| {
+                    Report::new(
+                        workflow_core::sqlstate::SqlState::DATA_CORRUPTED,
+                        format!("material {version} of application {application} is missing"),
+                    )
+                })?;
+            self.loaded = Some((row.jsonb(0)?, row.text(1)?));
+        }
+        Ok(self.loaded.as_ref().expect("just loaded"))
+    }
+
+    fn evaluate(&mut self, guard: &str, at: &Standing<'_>) -> Result<Truth, Report> {
+        // Outside strict mode a missing key makes a comparison false instead of unknown.
+        let path = if guard.trim_start().starts_with("strict") {
+            guard.to_owned()
+        } else {
+            format!("strict {guard}")
+        };
+        let spi = self.spi;
+        let payload = Value::optional(self.payload, Value::Jsonb);
+        let (content, version) = match self.material {
+            Material::New { content, version } => (content, version),
+            Material::Stored { version, .. } => (&self.load()?.0, version),
+        };
+        let verdict = spi.one(
+            &statements::TEST_GUARD,
+            &[
+                Value::Jsonb(content),
+                payload,
+                Value::Text(at.state),
+                Value::Bigint(at.revision),
+                Value::Int(at.round),
+                Value::Int(version),
+                Value::Text(&path),
+            ],
+        );
+        Ok(
+            match verdict.map(|row| row.opt_bool(0)).transpose()?.flatten() {
+                Some(true) => Truth::True,
+                Some(false) => Truth::False,
+                None => Truth::Unknown,
+            },
+        )
+    }
+}
+
+impl World for ServerWorld<'_> {
+    fn actor(&self) -> &str {
+        &self.caller.actor
+    }
+
+    fn roles(&mut self) -> &[String] {
+        if self.roles.is_none() {
+            let roles = self.caller.roles(self.spi).unwrap_or_else(|report| {
+                self.error.get_or_insert(report);
+                Vec::new()
+            });
+            self.roles = Some(roles);
+        }
+        self.roles.as_deref().unwrap_or_default()
+    }
+
+    fn is_author(&mut self) -> bool {
+        match self.material {
+            Material::New { .. } => true,
+            Material::Stored { .. } => match self.load().map(|(_, author)| author.clone()) {
+                Ok(author) => author == self.caller.actor,
+                Err(report) => {
+                    self.error.get_or_insert(report);
+                    true
+                }
+            },
+        }
+    }
+
+    fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth {
+        if self.error.is_some() {
+            return Truth::Unknown;
+        }
+        self.evaluate(guard, at).unwrap_or_else(|report| {
+            self.error = Some(report);
+            Truth::Unknown
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! `workflow` decides, inside PostgreSQL and in one transaction, which of several competing commands
+//! on a business process wins.
+//!
+//! Dependencies point one way: `api` (the SQL functions) calls `engine` (how a command runs), which
+//! asks `workflow-core` (what it does) and `store` (the rows), which rest on `pg` (PostgreSQL).
+
+mod api;
+mod engine;
+mod pg;
+mod settings;
+mod store;
+
+pgrx::pg_module_magic!();
+
+/// Called by the server when it loads the library.
+#[pgrx::pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    settings::define();
+    pg::installation::watch();
+    pg::backend::watch_rights();
+}
+
+sql_functions! {
+    "wf_define" => api::define::define,
+    "wf_validate" => api::define::validate,
+    "wf_export" => api::define::export,
+    "wf_start" => api::start::start,
+    "wf_transition" => api::transition::transition,
+    "wf_try_transition" => api::transition::try_transition,
+    "wf_check" => api::transition::check,
+    "wf_send" => api::send::send,
+    "wf_supersede_material" => api::supersede::supersede_material,
+    "wf_lock" => api::send::lock,
+    "wf_get" => api::query::get,
+    "wf_as" => api::identity::as_person,
+    "wf_whoami" => api::identity::whoami,
+    "wf_member_set" => api::identity::member_set,
+    "wf_member_remove" => api::identity::member_remove,
+    "wf_verify" => api::upkeep::verify,
+    "wf_version" => api::upkeep::version,
+    "wf_refuse_change" => api::upkeep::refuse_change,
+}

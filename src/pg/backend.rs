@@ -1,0 +1,112 @@
+//! What the server knows about this backend and its transaction.
+
+use std::cell::Cell;
+use std::ffi::CStr;
+
+use pgrx::pg_sys::{self, Oid};
+
+use super::report::Report;
+use super::text;
+
+/// Raises 25006 in a read-only transaction or during recovery, 25000 in a parallel worker.
+pub fn require_writable(command: &CStr) {
+    // SAFETY: both only look at the transaction, and raise.
+    unsafe {
+        pg_sys::PreventCommandIfReadOnly(command.as_ptr());
+        pg_sys::PreventCommandIfParallelMode(command.as_ptr());
+    }
+}
+
+/// Whether a snapshot is kept for the whole transaction (REPEATABLE READ and SERIALIZABLE).
+pub fn keeps_snapshot() -> bool {
+    // SAFETY: a plain variable of this backend.
+    unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
+}
+
+/// The role the client logged in as.
+pub fn session_role() -> Oid {
+    // SAFETY: a plain variable of this backend.
+    unsafe { pg_sys::GetSessionUserId() }
+}
+
+/// Name of a role.
+pub fn role_name(role: Oid) -> Result<String, Report> {
+    // SAFETY: gives a palloc'd C string, or raises if the role is gone.
+    let name = unsafe { CStr::from_ptr(pg_sys::GetUserNameFromId(role, false)) };
+    text::from_server(name.to_bytes())
+}
+
+/// Whether a role is superuser.
+pub fn is_superuser(role: Oid) -> bool {
+    // SAFETY: a look-up in the catalogue.
+    unsafe { pg_sys::superuser_arg(role) }
+}
+
+/// Whether the role is known to hold capability backend, or not to.
+pub fn known_backend(role: Oid) -> Option<bool> {
+    match BACKEND_ROLE.get() {
+        Some((known, held)) if known == role => Some(held),
+        _ => None,
+    }
+}
+
+/// Remembers it until any right, role or membership changes.
+pub fn remember_backend(role: Oid, held: bool) {
+    BACKEND_ROLE.set(Some((role, held)));
+}
+
+thread_local! {
+    static BACKEND_ROLE: Cell<Option<(Oid, bool)>> = const { Cell::new(None) };
+}
+
+/// Forgets remembered rights when the catalogue changes. Called once, when the library is loaded.
+pub fn watch_rights() {
+    use pg_sys::SysCacheIdentifier::{AUTHMEMMEMROLE, AUTHOID, PROCOID};
+    for cache in [PROCOID, AUTHOID, AUTHMEMMEMROLE] {
+        // SAFETY: the callback only clears a cell.
+        unsafe {
+            pg_sys::CacheRegisterSyscacheCallback(
+                cache as i32,
+                Some(forget_rights),
+                pg_sys::Datum::from(0usize),
+            );
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn forget_rights(_: pg_sys::Datum, _cache: i32, _hash: u32) {
+    BACKEND_ROLE.set(None);
+}
+
+/// Random bits of no cryptographic use.
+pub fn jitter() -> f64 {
+    let bits = uuid::Uuid::now_v7().as_u128() as u32;
+    f64::from(bits) / f64::from(u32::MAX)
+}
+
+/// Whether a SQL/JSON path is well-formed; if not, what PostgreSQL says about it.
+pub fn check_jsonpath(path: &str) -> Result<(), String> {
+    let image = text::to_c_string(path);
+    pgrx::PgTryBuilder::new(|| {
+        // SAFETY: jsonpath_in takes one C string. It is a pure function of it, so an error leaves
+        // nothing behind and may be caught without a subtransaction.
+        unsafe {
+            pgrx::direct_function_call_as_datum(
+                pg_sys::jsonpath_in,
+                &[Some(pg_sys::Datum::from(image))],
+            );
+        }
+        Ok(())
+    })
+    .catch_others(|error| match error {
+        pg_sys::panic::CaughtError::PostgresError(report) => Err(report.message().to_owned()),
+        other => other.rethrow(),
+    })
+    .execute()
+}
+
+/// Keeps other libraries and sessions from inventing settings of our prefix.
+pub fn reserve_settings_prefix() {
+    // SAFETY: a static name.
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"workflow".as_ptr()) };
+}

@@ -1,0 +1,14 @@
+//! Everything that touches PostgreSQL's C interface, and all of the `unsafe` code.
+//!
+//! The rest of the crate sees safe types: a [`call::Call`] with its arguments, [`spi::Spi`] with
+//! its statements, a [`report::Report`] to raise.
+
+pub mod backend;
+pub mod call;
+pub mod entry;
+pub mod installation;
+pub mod report;
+pub mod spi;
+pub mod text;
+pub mod value;
+pub mod wait;

@@ -1,0 +1,241 @@
+//! Statements: prepared once per backend, planned once, run with typed arguments.
+//!
+//! A plan is made generic from the first call (every statement is a look-up by key) and kept for
+//! the life of the backend; PostgreSQL itself plans it again when a table under it changes.
+
+use std::ffi::{CString, c_char};
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use uuid::Uuid;
+use workflow_core::sqlstate::SqlState;
+
+use super::report::Report;
+use super::value::{self, Jsonb, Value};
+
+/// SQL with its argument types, and the plan once there is one.
+pub struct Statement {
+    sql: &'static str,
+    types: &'static [Oid],
+    plan: AtomicPtr<pg_sys::_SPI_plan>,
+}
+
+impl Statement {
+    /// Describes a statement; nothing is prepared yet.
+    pub const fn new(sql: &'static str, types: &'static [Oid]) -> Statement {
+        Statement {
+            sql,
+            types,
+            plan: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    fn plan(&self) -> pg_sys::SPIPlanPtr {
+        let known = self.plan.load(Ordering::Relaxed);
+        if !known.is_null() {
+            return known;
+        }
+        let sql = CString::new(self.sql).expect("SQL text holds no NUL");
+        // SAFETY: the type array is as long as stated; SPI copies it. A kept plan lives in
+        // CacheMemoryContext, beyond any transaction.
+        unsafe {
+            let plan = pg_sys::SPI_prepare_cursor(
+                sql.as_ptr(),
+                self.types.len() as i32,
+                self.types.as_ptr().cast_mut(),
+                pg_sys::CURSOR_OPT_GENERIC_PLAN as i32,
+            );
+            let result = pg_sys::SPI_result;
+            assert!(
+                !plan.is_null(),
+                "SPI_prepare gave {result} for {}",
+                self.sql
+            );
+            pg_sys::SPI_keepplan(plan);
+            self.plan.store(plan, Ordering::Relaxed);
+            plan
+        }
+    }
+}
+
+/// A connection to SPI for the length of one call.
+pub struct Spi {
+    read_only: bool,
+}
+
+impl Spi {
+    /// Connects. A read-only connection sees the snapshot of the calling query; another one takes a
+    /// fresh snapshot for each statement (in READ COMMITTED).
+    pub fn connect(read_only: bool) -> Spi {
+        // SAFETY: finished in drop, or by the abort of the transaction.
+        let connected = unsafe { pg_sys::SPI_connect() };
+        assert_eq!(
+            connected,
+            pg_sys::SPI_OK_CONNECT as i32,
+            "SPI_connect failed"
+        );
+        Spi { read_only }
+    }
+
+    /// Runs a statement to its end.
+    pub fn run(&self, statement: &Statement, arguments: &[Value<'_>]) -> Rows<'_> {
+        assert_eq!(
+            arguments.len(),
+            statement.types.len(),
+            "arguments of {}",
+            statement.sql
+        );
+        let mut datums = [Datum::from(0usize); MAX_ARGUMENTS];
+        let mut nulls = [b' ' as c_char; MAX_ARGUMENTS];
+        for (i, argument) in arguments.iter().enumerate() {
+            let (datum, is_null) = argument.to_datum();
+            datums[i] = datum;
+            if is_null {
+                nulls[i] = b'n' as c_char;
+            }
+        }
+        // SAFETY: both arrays cover all arguments; the datums are of the types the plan was
+        // prepared with. Results are read before the next statement: SPI's globals are copied here.
+        unsafe {
+            let plan = statement.plan();
+            let result = pg_sys::SPI_execute_plan(
+                plan,
+                datums.as_mut_ptr(),
+                nulls.as_ptr(),
+                self.read_only,
+                0,
+            );
+            assert!(
+                result > 0,
+                "SPI_execute_plan gave {result} for {}",
+                statement.sql
+            );
+            Rows {
+                processed: pg_sys::SPI_processed,
+                table: pg_sys::SPI_tuptable,
+                connection: PhantomData,
+            }
+        }
+    }
+
+    /// Runs a statement that gives at most one row.
+    pub fn one(&self, statement: &Statement, arguments: &[Value<'_>]) -> Option<Row> {
+        self.run(statement, arguments).row(0)
+    }
+}
+
+impl Drop for Spi {
+    fn drop(&mut self) {
+        // After an error the abort of the (sub)transaction cleans up what SPI was in the middle of.
+        if !std::thread::panicking() {
+            // SAFETY: connected in `connect`.
+            unsafe { pg_sys::SPI_finish() };
+        }
+    }
+}
+
+const MAX_ARGUMENTS: usize = 32;
+
+/// What a statement gave.
+pub struct Rows<'a> {
+    processed: u64,
+    table: *mut pg_sys::SPITupleTable,
+    connection: PhantomData<&'a Spi>,
+}
+
+impl Rows<'_> {
+    /// Rows returned, or written.
+    pub fn count(&self) -> u64 {
+        self.processed
+    }
+
+    /// The row of this number.
+    pub fn row(&self, number: u64) -> Option<Row> {
+        if self.table.is_null() || number >= self.processed {
+            return None;
+        }
+        // SAFETY: SPI_tuptable holds `processed` tuples of one descriptor; the arrays have its
+        // number of columns. The tuple table lives until SPI_finish, the row is read before that.
+        unsafe {
+            let tuple = *(*self.table).vals.add(number as usize);
+            let descriptor = (*self.table).tupdesc;
+            let columns = (*descriptor).natts as usize;
+            let mut values = vec![Datum::from(0usize); columns];
+            let mut nulls = vec![false; columns];
+            pg_sys::heap_deform_tuple(tuple, descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
+            Some(Row { values, nulls })
+        }
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> impl Iterator<Item = Row> {
+        (0..self.processed).map_while(|number| self.row(number))
+    }
+}
+
+/// One row; columns are counted from 0 and read as the type the statement gives them. A column that
+/// is NULL where the statement promises a value is damage, reported as such.
+pub struct Row {
+    values: Vec<Datum>,
+    nulls: Vec<bool>,
+}
+
+macro_rules! column {
+    ($(#[$doc:meta])* $required:ident, $optional:ident, $type:ty, $read:expr) => {
+        $(#[$doc])*
+        #[allow(dead_code)]
+        pub fn $required(&self, column: usize) -> Result<$type, Report> {
+            self.$optional(column)?.ok_or_else(|| unexpected_null(column))
+        }
+
+        /// The same, or `None` for NULL.
+        #[allow(dead_code)]
+        pub fn $optional(&self, column: usize) -> Result<Option<$type>, Report> {
+            if self.nulls[column] {
+                return Ok(None);
+            }
+            let read: fn(Datum) -> Result<$type, Report> = $read;
+            read(self.values[column]).map(Some)
+        }
+    };
+}
+
+impl Row {
+    column!(/// A boolean.
+        bool, opt_bool, bool, |datum| Ok(datum.value() != 0));
+    column!(/// An int.
+        int, opt_int, i32, |datum| Ok(datum.value() as i32));
+    column!(/// An oid.
+        oid, opt_oid, Oid, |datum| Ok(Oid::from(datum.value() as u32)));
+    column!(/// A bigint.
+        bigint, opt_bigint, i64, |datum| Ok(datum.value() as i64));
+    column!(/// A text.
+        text, opt_text, String,
+        // SAFETY: the statement gives a text in this column.
+        |datum| unsafe { value::read_text(datum) });
+    column!(/// A uuid.
+        uuid, opt_uuid, Uuid,
+        // SAFETY: the statement gives a uuid in this column.
+        |datum| Ok(unsafe { value::read_uuid(datum) }));
+    column!(/// A jsonb.
+        jsonb, opt_jsonb, Jsonb,
+        // SAFETY: the statement gives a jsonb in this column.
+        |datum| Ok(unsafe { value::read_jsonb(datum) }));
+    column!(/// A bytea.
+        bytes, opt_bytes, Vec<u8>,
+        // SAFETY: the statement gives a bytea in this column.
+        |datum| Ok(unsafe { value::read_bytes(datum) }));
+    column!(/// A text[] without NULL elements.
+        texts, opt_texts, Vec<String>,
+        // SAFETY: the statement gives a text[] in this column.
+        |datum| Ok(unsafe { value::read_texts(datum) }?.into_iter().flatten().collect()));
+}
+
+fn unexpected_null(column: usize) -> Report {
+    Report::new(
+        SqlState::DATA_CORRUPTED,
+        format!("column {column} of a workflow table is unexpectedly null"),
+    )
+}

@@ -1,0 +1,251 @@
+//! Values between Rust and datums, in both directions.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use uuid::Uuid;
+
+use super::report::Report;
+use super::text;
+
+/// A value on its way to PostgreSQL, as an argument of a statement or a column of an answer.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// NULL of any type.
+    Null,
+    /// boolean
+    Bool(bool),
+    /// oid
+    Oid(Oid),
+    /// int
+    Int(i32),
+    /// bigint
+    Bigint(i64),
+    /// text
+    Text(&'a str),
+    /// uuid
+    Uuid(Uuid),
+    /// timestamptz
+    Time(Time),
+    /// bytea
+    Bytes(&'a [u8]),
+    /// text[]
+    Texts(&'a [String]),
+    /// uuid[]
+    Uuids(&'a [Uuid]),
+    /// jsonb that PostgreSQL made
+    Jsonb(&'a Jsonb),
+    /// jsonb from its text
+    Json(&'a str),
+}
+
+/// timestamptz: microseconds since 2000-01-01 UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub i64);
+
+/// A jsonb as PostgreSQL stores it, owned, never looked into by Rust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Jsonb(Vec<u8>);
+
+impl<'a> Value<'a> {
+    /// NULL for `None`.
+    pub fn optional<T>(value: Option<T>, wrap: impl FnOnce(T) -> Value<'a>) -> Value<'a> {
+        value.map_or(Value::Null, wrap)
+    }
+
+    /// The datum in the current memory context, and whether it is NULL.
+    pub fn to_datum(&self) -> (Datum, bool) {
+        let datum = match self {
+            Value::Null => return (Datum::from(0usize), true),
+            Value::Bool(value) => Datum::from(*value),
+            Value::Oid(value) => Datum::from(*value),
+            Value::Int(value) => Datum::from(*value),
+            Value::Bigint(value) => Datum::from(*value),
+            Value::Time(value) => Datum::from(value.0),
+            Value::Text(value) => text::with_server_bytes(value, varlena),
+            Value::Bytes(value) => varlena(value),
+            Value::Uuid(value) => uuid(value),
+            Value::Texts(values) => {
+                let elements = values
+                    .iter()
+                    .map(|value| Value::Text(value).to_datum().0)
+                    .collect();
+                array(elements, pg_sys::TEXTOID, -1, false, b'i')
+            }
+            Value::Uuids(values) => array(
+                values.iter().map(uuid).collect(),
+                pg_sys::UUIDOID,
+                16,
+                false,
+                b'c',
+            ),
+            Value::Jsonb(value) => raw_varlena(&value.0),
+            Value::Json(value) => json(value),
+        };
+        (datum, false)
+    }
+}
+
+fn varlena(bytes: &[u8]) -> Datum {
+    // SAFETY: palloc gives room for header and bytes, or raises.
+    unsafe {
+        let size = bytes.len() + pg_sys::VARHDRSZ;
+        let varlena = pg_sys::palloc(size).cast::<pg_sys::varlena>();
+        pgrx::set_varsize_4b(varlena, size as i32);
+        varlena
+            .cast::<u8>()
+            .add(pg_sys::VARHDRSZ)
+            .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        Datum::from(varlena)
+    }
+}
+
+fn raw_varlena(image: &[u8]) -> Datum {
+    // SAFETY: `image` is a whole detoasted varlena, header included.
+    unsafe {
+        let copy = pg_sys::palloc(image.len()).cast::<u8>();
+        copy.copy_from_nonoverlapping(image.as_ptr(), image.len());
+        Datum::from(copy)
+    }
+}
+
+fn uuid(value: &Uuid) -> Datum {
+    // SAFETY: a uuid is sixteen bytes.
+    unsafe {
+        let copy = pg_sys::palloc(16).cast::<u8>();
+        copy.copy_from_nonoverlapping(value.as_bytes().as_ptr(), 16);
+        Datum::from(copy)
+    }
+}
+
+fn array(mut elements: Vec<Datum>, element: Oid, length: i32, by_value: bool, align: u8) -> Datum {
+    // SAFETY: the elements are datums of type `element`, described by the other arguments as
+    // pg_type does.
+    unsafe {
+        Datum::from(pg_sys::construct_array(
+            elements.as_mut_ptr(),
+            elements.len() as i32,
+            element,
+            length as _,
+            by_value,
+            align as _,
+        ))
+    }
+}
+
+fn json(value: &str) -> Datum {
+    let image = text::to_c_string(value);
+    // SAFETY: jsonb_in takes one C string.
+    unsafe { pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(Datum::from(image))]) }
+        .expect("jsonb_in gives a value")
+}
+
+/// The bytes of a varlena datum, detoasted, without header.
+///
+/// # Safety
+/// `datum` is a varlena that lives as long as the current memory context.
+unsafe fn varlena_bytes<'a>(datum: Datum) -> &'a [u8] {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let packed = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        std::slice::from_raw_parts(
+            pgrx::vardata_any(packed).cast::<u8>(),
+            pgrx::varsize_any_exhdr(packed),
+        )
+    }
+}
+
+/// # Safety
+/// `datum` is a text.
+pub unsafe fn read_text(datum: Datum) -> Result<String, Report> {
+    // SAFETY: promised by the caller.
+    text::from_server(unsafe { varlena_bytes(datum) })
+}
+
+/// # Safety
+/// `datum` is a bytea.
+pub unsafe fn read_bytes(datum: Datum) -> Vec<u8> {
+    // SAFETY: promised by the caller.
+    unsafe { varlena_bytes(datum) }.to_vec()
+}
+
+/// # Safety
+/// `datum` is a uuid.
+pub unsafe fn read_uuid(datum: Datum) -> Uuid {
+    let mut bytes = [0u8; 16];
+    // SAFETY: a uuid is passed by reference to sixteen bytes.
+    unsafe {
+        bytes
+            .as_mut_ptr()
+            .copy_from_nonoverlapping(datum.cast_mut_ptr::<u8>(), 16)
+    };
+    Uuid::from_bytes(bytes)
+}
+
+/// # Safety
+/// `datum` is a jsonb.
+pub unsafe fn read_jsonb(datum: Datum) -> Jsonb {
+    // SAFETY: detoasting gives a plain varlena with a four-byte header that states its size.
+    unsafe {
+        let plain = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
+        let image = std::slice::from_raw_parts(plain.cast::<u8>(), pgrx::varsize(plain));
+        Jsonb(image.to_vec())
+    }
+}
+
+/// # Safety
+/// `datum` is a text[].
+pub unsafe fn read_texts(datum: Datum) -> Result<Vec<Option<String>>, Report> {
+    let mut elements: *mut Datum = std::ptr::null_mut();
+    let mut nulls: *mut bool = std::ptr::null_mut();
+    let mut count = 0;
+    // SAFETY: the datum is a text[], whose elements are described so in pg_type; deconstruct_array
+    // fills both arrays with `count` entries.
+    unsafe {
+        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        pg_sys::deconstruct_array(
+            array,
+            pg_sys::TEXTOID,
+            -1,
+            false,
+            b'i' as _,
+            &mut elements,
+            &mut nulls,
+            &mut count,
+        );
+        (0..count as usize)
+            .map(|i| {
+                if *nulls.add(i) {
+                    Ok(None)
+                } else {
+                    read_text(*elements.add(i)).map(Some)
+                }
+            })
+            .collect()
+    }
+}
+
+impl Jsonb {
+    /// The binary image: equal for documents that differ only in key order and white space.
+    pub fn image(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// As JSON text.
+    pub fn to_json(&self) -> Result<String, Report> {
+        let (datum, _) = Value::Jsonb(self).to_datum();
+        // SAFETY: jsonb_out takes a jsonb and gives a C string.
+        unsafe {
+            let text = pgrx::direct_function_call_as_datum(pg_sys::jsonb_out, &[Some(datum)])
+                .expect("jsonb_out gives a value");
+            let text = std::ffi::CStr::from_ptr(text.cast_mut_ptr());
+            text::from_server(text.to_bytes())
+        }
+    }
+}
+
+impl Time {
+    /// The wall clock.
+    pub fn now() -> Time {
+        // SAFETY: reads the clock.
+        Time(unsafe { pg_sys::GetCurrentTimestamp() })
+    }
+}

@@ -1,0 +1,140 @@
+//! The settings of the extension (`workflow.*`).
+
+use std::ffi::CString;
+
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
+
+use crate::pg::backend;
+
+/// How a caller's identity is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PostgresGucEnum)]
+pub enum IdentityMode {
+    /// Arguments or settings of a trusted backend.
+    #[name = c"setting"]
+    Setting,
+    /// The database login, looked up in `workflow.members`.
+    #[name = c"session"]
+    Session,
+}
+
+static IDENTITY: GucSetting<IdentityMode> = GucSetting::<IdentityMode>::new(IdentityMode::Setting);
+static TENANT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static ROLES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static TRACEPARENT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
+static LOG_REFUSALS: GucSetting<bool> = GucSetting::<bool>::new(true);
+
+/// Registers them. Without preloading this happens at the first call of a session.
+pub fn define() {
+    GucRegistry::define_enum_guc(
+        c"workflow.identity",
+        c"How a caller's tenant, actor and roles are found.",
+        c"setting: from arguments or workflow.tenant/actor/roles of a login with capability backend. session: from the login's row in workflow.members.",
+        &IDENTITY,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    for (name, short, setting) in [
+        (
+            c"workflow.tenant",
+            c"Tenant on whose behalf commands run (see wf_as).",
+            &TENANT,
+        ),
+        (
+            c"workflow.actor",
+            c"Person on whose behalf commands run (see wf_as).",
+            &ACTOR,
+        ),
+        (
+            c"workflow.roles",
+            c"Comma-separated roles of the acting person (see wf_as).",
+            &ROLES,
+        ),
+        (
+            c"workflow.traceparent",
+            c"W3C trace context stored with events of the outbox.",
+            &TRACEPARENT,
+        ),
+    ] {
+        GucRegistry::define_string_guc(
+            name,
+            short,
+            c"",
+            setting,
+            GucContext::Userset,
+            GucFlags::default(),
+        );
+    }
+    GucRegistry::define_int_guc(
+        c"workflow.wait_ms",
+        c"Total time a command may wait for locks.",
+        c"Over all its waits; 0 does not wait at all.",
+        &WAIT_MS,
+        0,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_MS,
+    );
+    GucRegistry::define_bool_guc(
+        c"workflow.log_refusals",
+        c"Writes one line to the server log for each refused command.",
+        c"",
+        &LOG_REFUSALS,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    backend::reserve_settings_prefix();
+}
+
+/// `workflow.identity`
+pub fn identity() -> IdentityMode {
+    IDENTITY.get()
+}
+
+/// `workflow.tenant`, if set and not empty.
+pub fn tenant() -> Option<String> {
+    text(&TENANT)
+}
+
+/// `workflow.actor`, if set and not empty.
+pub fn actor() -> Option<String> {
+    text(&ACTOR)
+}
+
+/// `workflow.roles`, if set: an empty setting names no role.
+pub fn roles() -> Option<Vec<String>> {
+    let roles = text(&ROLES)?;
+    Some(
+        roles
+            .split(',')
+            .map(str::trim)
+            .filter(|role| !role.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
+}
+
+/// `workflow.traceparent`, if set and not empty.
+pub fn traceparent() -> Option<String> {
+    text(&TRACEPARENT)
+}
+
+/// `workflow.wait_ms`
+pub fn wait_ms() -> i32 {
+    WAIT_MS.get()
+}
+
+/// `workflow.log_refusals`
+pub fn log_refusals() -> bool {
+    LOG_REFUSALS.get()
+}
+
+/// After a transaction a setting made for it is empty, not unset: both count as absent.
+fn text(setting: &GucSetting<Option<CString>>) -> Option<String> {
+    setting
+        .get()?
+        .into_string()
+        .ok()
+        .filter(|value| !value.is_empty())
+}

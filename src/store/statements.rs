@@ -1,0 +1,402 @@
+//! Every SQL statement of the engine, and the order in which a call takes its locks.
+//!
+//! Lock order within one call: request key, business key or definition name (locks of our own, see
+//! `pg::wait`), then application, then instances by id, then tasks, then outbox. Locks are taken in
+//! one statement and data is read in the next: a row read in the statement that waited for it may
+//! be from before the wait.
+//!
+//! The statements run as the owner of the tables, under whatever search path the caller has: every
+//! name and every operator is qualified, and every one of them names the tenant.
+
+use pgrx::pg_sys::{
+    BOOLOID as BOOL, BYTEAOID as BYTEA, INT4OID as INT, INT8OID as BIGINT, JSONBOID as JSONB,
+    OIDOID as OID, TEXTARRAYOID as TEXTS, TEXTOID as TEXT, TIMESTAMPTZOID as TIME, UUIDOID as UUID,
+};
+
+use crate::pg::spi::Statement;
+
+// Instances
+
+pub static READ_INSTANCE: Statement = Statement::new(
+    "SELECT i.application_id, i.definition_id, i.state, i.revision, i.work, i.round,
+            i.material_version, i.closed, i.entered_revision, i.started_by
+       FROM workflow.instances i
+      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) $2",
+    &[TEXT, UUID],
+);
+
+/// Waits; nothing may be read with it.
+pub static LOCK_INSTANCE: Statement = Statement::new(
+    "SELECT FROM workflow.instances i
+      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) $2
+        FOR NO KEY UPDATE",
+    &[TEXT, UUID],
+);
+
+/// Never waits: no row if somebody else holds it.
+pub static TRY_LOCK_INSTANCE: Statement = Statement::new(
+    "SELECT FROM workflow.instances i
+      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) $2
+        FOR NO KEY UPDATE SKIP LOCKED",
+    &[TEXT, UUID],
+);
+
+/// The conditional update that decides every race. Never waits: a row that somebody else holds is
+/// passed over, like one that is no longer as it was when it was read.
+pub static MOVE_INSTANCE: Statement = Statement::new(
+    "UPDATE workflow.instances i
+        SET state = $7, revision = $8, round = $9, material_version = $10, closed = $11,
+            entered_revision = $12
+       FROM (SELECT f.id
+               FROM workflow.instances f
+              WHERE f.tenant_id OPERATOR(pg_catalog.=) $1 AND f.id OPERATOR(pg_catalog.=) $2
+                FOR NO KEY UPDATE SKIP LOCKED) free
+      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1
+        AND i.id OPERATOR(pg_catalog.=) free.id
+        AND i.state OPERATOR(pg_catalog.=) $3
+        AND i.revision OPERATOR(pg_catalog.=) $4
+        AND i.material_version OPERATOR(pg_catalog.=) $5
+        AND i.work OPERATOR(pg_catalog.=) $6",
+    &[
+        TEXT, UUID, TEXT, BIGINT, INT, BIGINT, TEXT, BIGINT, INT, INT, BOOL, BIGINT,
+    ],
+);
+
+pub static INSERT_INSTANCE: Statement = Statement::new(
+    "INSERT INTO workflow.instances (tenant_id, id, application_id, definition_id, definition, state,
+            revision, work, round, material_version, entered_revision, concurrent, closed, started_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $12, $13)",
+    &[TEXT, UUID, UUID, UUID, TEXT, TEXT, BIGINT, INT, INT, BIGINT, BOOL, BOOL, TEXT],
+);
+
+/// Open instances of an application in lock order.
+pub static OPEN_INSTANCES: Statement = Statement::new(
+    "SELECT i.id
+       FROM workflow.instances i
+      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.application_id OPERATOR(pg_catalog.=) $2
+        AND NOT i.closed
+      ORDER BY i.id",
+    &[TEXT, UUID],
+);
+
+/// The open instance of this definition name that keeps another one out.
+pub static RUNNING_INSTANCE: Statement = Statement::new(
+    "SELECT i.id, i.state, i.revision, i.material_version
+       FROM workflow.instances i
+      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.application_id OPERATOR(pg_catalog.=) $2
+        AND i.definition OPERATOR(pg_catalog.=) $3 AND NOT i.closed AND NOT i.concurrent",
+    &[TEXT, UUID, TEXT],
+);
+
+/// The open instance, else the latest one: ids are in order of time.
+pub static FIND_INSTANCE: Statement = Statement::new(
+    "SELECT i.id
+       FROM workflow.applications a
+       JOIN workflow.instances i
+         ON i.tenant_id OPERATOR(pg_catalog.=) a.tenant_id
+        AND i.application_id OPERATOR(pg_catalog.=) a.id
+      WHERE a.tenant_id OPERATOR(pg_catalog.=) $1
+        AND a.business_key OPERATOR(pg_catalog.=) $2
+        AND i.definition OPERATOR(pg_catalog.=) $3
+      ORDER BY i.closed, i.id DESC
+      LIMIT 1",
+    &[TEXT, TEXT, TEXT],
+);
+
+// Applications and materials
+
+pub static FIND_APPLICATION: Statement = Statement::new(
+    "SELECT a.id, a.material_version
+       FROM workflow.applications a
+      WHERE a.tenant_id OPERATOR(pg_catalog.=) $1 AND a.business_key OPERATOR(pg_catalog.=) $2",
+    &[TEXT, TEXT],
+);
+
+pub static READ_APPLICATION: Statement = Statement::new(
+    "SELECT a.material_version, a.business_key
+       FROM workflow.applications a
+      WHERE a.tenant_id OPERATOR(pg_catalog.=) $1 AND a.id OPERATOR(pg_catalog.=) $2",
+    &[TEXT, UUID],
+);
+
+pub static INSERT_APPLICATION: Statement = Statement::new(
+    "INSERT INTO workflow.applications
+            (tenant_id, id, business_key, material_version, starts, created_at, created_by)
+     VALUES ($1, $2, $3, 1, 0, $4, $5)",
+    &[TEXT, UUID, TEXT, TIME, TEXT],
+);
+
+pub static TRY_LOCK_APPLICATION: Statement = Statement::new(
+    "SELECT FROM workflow.applications a
+      WHERE a.tenant_id OPERATOR(pg_catalog.=) $1 AND a.id OPERATOR(pg_catalog.=) $2
+        FOR NO KEY UPDATE SKIP LOCKED",
+    &[TEXT, UUID],
+);
+
+/// Waits; nothing may be read with it.
+pub static LOCK_APPLICATION: Statement = Statement::new(
+    "SELECT FROM workflow.applications a
+      WHERE a.tenant_id OPERATOR(pg_catalog.=) $1 AND a.id OPERATOR(pg_catalog.=) $2
+        FOR NO KEY UPDATE",
+    &[TEXT, UUID],
+);
+
+/// Written and not only locked: under REPEATABLE READ a lock alone would not make a supersede fail.
+pub static COUNT_START: Statement = Statement::new(
+    "UPDATE workflow.applications a
+        SET starts = a.starts OPERATOR(pg_catalog.+) 1
+      WHERE a.tenant_id OPERATOR(pg_catalog.=) $1 AND a.id OPERATOR(pg_catalog.=) $2",
+    &[TEXT, UUID],
+);
+
+pub static RAISE_MATERIAL_VERSION: Statement = Statement::new(
+    "UPDATE workflow.applications a
+        SET material_version = $4
+      WHERE a.tenant_id OPERATOR(pg_catalog.=) $1 AND a.id OPERATOR(pg_catalog.=) $2
+        AND a.material_version OPERATOR(pg_catalog.=) $3",
+    &[TEXT, UUID, INT, INT],
+);
+
+pub static INSERT_MATERIAL: Statement = Statement::new(
+    "INSERT INTO workflow.materials (tenant_id, application_id, version, content, author, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6)",
+    &[TEXT, UUID, INT, JSONB, TEXT, TIME],
+);
+
+pub static READ_MATERIAL: Statement = Statement::new(
+    "SELECT m.content, m.author
+       FROM workflow.materials m
+      WHERE m.tenant_id OPERATOR(pg_catalog.=) $1 AND m.application_id OPERATOR(pg_catalog.=) $2
+        AND m.version OPERATOR(pg_catalog.=) $3",
+    &[TEXT, UUID, INT],
+);
+
+pub static SAME_MATERIAL: Statement = Statement::new(
+    "SELECT m.content OPERATOR(pg_catalog.=) $4
+       FROM workflow.materials m
+      WHERE m.tenant_id OPERATOR(pg_catalog.=) $1 AND m.application_id OPERATOR(pg_catalog.=) $2
+        AND m.version OPERATOR(pg_catalog.=) $3",
+    &[TEXT, UUID, INT, JSONB],
+);
+
+// Tasks
+
+/// For a page: everything about a task that its reader may act on.
+pub static OPEN_TASKS: Statement = Statement::new(
+    "SELECT COALESCE(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
+                'task_id', t.id, 'seat', t.seat, 'roles', t.roles,
+                'opened_at', t.opened_at, 'opened_revision', t.opened_revision)
+                ORDER BY t.seat), '[]'::pg_catalog.jsonb)
+       FROM workflow.tasks t
+      WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.instance_id OPERATOR(pg_catalog.=) $2
+        AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status",
+    &[TEXT, UUID],
+);
+
+pub static INSERT_TASK: Statement = Statement::new(
+    "INSERT INTO workflow.tasks (tenant_id, id, instance_id, seat, status, state, round,
+            material_version, roles, opened_revision, opened_at)
+     VALUES ($1, $2, $3, $4, 'OPEN'::workflow.task_status, $5, $6, $7, $8, $9, $10)",
+    &[TEXT, UUID, UUID, TEXT, TEXT, INT, INT, TEXTS, BIGINT, TIME],
+);
+
+/// Closes all open tasks of an instance whose row is locked.
+pub static CLOSE_TASKS: Statement = Statement::new(
+    "UPDATE workflow.tasks t
+        SET status = $3::workflow.task_status, closed_revision = $4, closed_at = $5, reason = $6,
+            decision = $7, decided_by = $8
+      WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.instance_id OPERATOR(pg_catalog.=) $2
+        AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
+     RETURNING t.id",
+    &[TEXT, UUID, TEXT, BIGINT, TIME, TEXT, TEXT, TEXT],
+);
+
+// History and outbox
+
+pub static INSERT_HISTORY: Statement = Statement::new(
+    "INSERT INTO workflow.history (tenant_id, instance_id, revision, step, from_state, to_state,
+            event, decision, round, material_version, definition_version, task_id, actor, proof,
+            comment, payload, request_id, at)
+     VALUES ($1, $2, $3, $4::workflow.step, $5, $6, $7, $8::workflow.decision, $9, $10, $11, $12,
+            $13, $14::workflow.proof, $15, $16, $17, $18)",
+    &[
+        TEXT, UUID, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT, UUID, TEXT, TEXT, TEXT,
+        JSONB, TEXT, TIME,
+    ],
+);
+
+pub static INSERT_OUTBOX: Statement = Statement::new(
+    "INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
+            revision, occurred_at, tracingspancontext)
+     VALUES ($1, $2, $3, $4::text, $5,
+            pg_catalog.jsonb_build_object('instance_id', $4, 'application_id', $6, 'definition', $3,
+                'version', $7, 'revision', $8, 'step', $9, 'event', $10, 'from_state', $11,
+                'to_state', $12, 'decision', $13, 'round', $14, 'material_version', $15,
+                'actor', $16, 'payload', $17),
+            $8, $18, COALESCE($17 OPERATOR(pg_catalog.->>) 'traceparent', $19))",
+    &[
+        TEXT, UUID, TEXT, UUID, TEXT, UUID, INT, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT,
+        TEXT, JSONB, TIME, TEXT,
+    ],
+);
+
+/// The step that came after the revision a caller knew; its actor only for those who may read
+/// history.
+pub static WINNER: Statement = Statement::new(
+    "SELECT h.revision, h.event, h.to_state,
+            pg_catalog.to_char(pg_catalog.timezone('UTC', h.at), 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'),
+            h.actor, h.material_version,
+            pg_catalog.has_table_privilege($4, 'workflow.history', 'SELECT')
+       FROM workflow.history h
+      WHERE h.tenant_id OPERATOR(pg_catalog.=) $1 AND h.instance_id OPERATOR(pg_catalog.=) $2
+        AND h.revision OPERATOR(pg_catalog.=) $3",
+    &[TEXT, UUID, BIGINT, OID],
+);
+
+// Definitions
+
+pub static READ_DEFINITION: Statement = Statement::new(
+    "SELECT d.id, d.name, d.version, d.spec
+       FROM workflow.definitions d
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])
+        AND d.id OPERATOR(pg_catalog.=) $2",
+    &[TEXT, UUID],
+);
+
+/// By name: the active version or the one asked for, the tenant's own before the shared one.
+pub static FIND_DEFINITION: Statement = Statement::new(
+    "SELECT d.id, d.name, d.version, d.spec
+       FROM workflow.definitions d
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])
+        AND d.name OPERATOR(pg_catalog.=) $2
+        AND CASE WHEN $3 IS NULL THEN d.active ELSE d.version OPERATOR(pg_catalog.=) $3 END
+      ORDER BY d.tenant_id OPERATOR(pg_catalog.=) '*'
+      LIMIT 1",
+    &[TEXT, TEXT, INT],
+);
+
+/// The version that has this very spec; jsonb compares without key order and white space.
+pub static SAME_DEFINITION: Statement = Statement::new(
+    "SELECT d.version
+       FROM workflow.definitions d
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.name OPERATOR(pg_catalog.=) $2
+        AND d.spec OPERATOR(pg_catalog.=) $3
+      ORDER BY d.version DESC
+      LIMIT 1",
+    &[TEXT, TEXT, JSONB],
+);
+
+pub static DEACTIVATE_DEFINITION: Statement = Statement::new(
+    "UPDATE workflow.definitions d
+        SET active = false
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.name OPERATOR(pg_catalog.=) $2 AND d.active",
+    &[TEXT, TEXT],
+);
+
+pub static INSERT_DEFINITION: Statement = Statement::new(
+    "INSERT INTO workflow.definitions
+            (tenant_id, id, name, version, spec, active, created_at, created_by)
+     SELECT $1, $2, $3, COALESCE(pg_catalog.max(d.version), 0) OPERATOR(pg_catalog.+) 1, $4, $5, $6, $7
+       FROM workflow.definitions d
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.name OPERATOR(pg_catalog.=) $3
+     RETURNING version",
+    &[TEXT, UUID, TEXT, JSONB, BOOL, TIME, TEXT],
+);
+
+/// True, false, or NULL for unknown: silent mode turns every structural error into NULL.
+pub static TEST_GUARD: Statement = Statement::new(
+    "SELECT pg_catalog.jsonb_path_match(
+                pg_catalog.jsonb_build_object('material', $1, 'payload', $2,
+                    'instance', pg_catalog.jsonb_build_object('state', $3, 'revision', $4,
+                        'round', $5, 'material_version', $6)),
+                $7::pg_catalog.jsonpath, '{}'::pg_catalog.jsonb, true)",
+    &[JSONB, JSONB, TEXT, BIGINT, INT, INT, TEXT],
+);
+
+// Requests and refusals
+
+pub static READ_REQUEST: Statement = Statement::new(
+    "SELECT r.fingerprint, r.outcome
+       FROM workflow.requests r
+      WHERE r.tenant_id OPERATOR(pg_catalog.=) $1 AND r.request_id OPERATOR(pg_catalog.=) $2",
+    &[TEXT, TEXT],
+);
+
+/// The key's lock is held, so a conflict can only be with a row that this transaction's snapshot
+/// does not show; PostgreSQL then raises 40001.
+pub static INSERT_REQUEST: Statement = Statement::new(
+    "INSERT INTO workflow.requests (tenant_id, request_id, command, fingerprint, outcome, at)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT DO NOTHING",
+    &[TEXT, TEXT, TEXT, BYTEA, JSONB, TIME],
+);
+
+pub static INSERT_REFUSAL: Statement = Statement::new(
+    "INSERT INTO workflow.refusals (tenant_id, id, at, command, code, reason, instance_id,
+            application_id, task_id, actor, detail)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    &[
+        TEXT, UUID, TIME, TEXT, TEXT, TEXT, UUID, UUID, UUID, TEXT, JSONB,
+    ],
+);
+
+// Identity
+
+/// Memberships of a login in all tenants.
+pub static MEMBERSHIPS: Statement = Statement::new(
+    "SELECT m.tenant_id, m.roles
+       FROM workflow.members m
+      WHERE m.member OPERATOR(pg_catalog.=) $1
+        AND (m.valid_until IS NULL
+             OR m.valid_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp())
+      ORDER BY m.tenant_id",
+    &[TEXT],
+);
+
+pub static MEMBER_ROLES: Statement = Statement::new(
+    "SELECT m.roles
+       FROM workflow.members m
+      WHERE m.tenant_id OPERATOR(pg_catalog.=) $1 AND m.member OPERATOR(pg_catalog.=) $2
+        AND (m.valid_until IS NULL
+             OR m.valid_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp())",
+    &[TEXT, TEXT],
+);
+
+pub static PUT_MEMBER: Statement = Statement::new(
+    "INSERT INTO workflow.members (tenant_id, member, roles, valid_until)
+     VALUES ($1, $2, $3, $4)
+     ON CONFLICT (tenant_id, member)
+     DO UPDATE SET roles = EXCLUDED.roles, valid_until = EXCLUDED.valid_until",
+    &[TEXT, TEXT, TEXTS, TIME],
+);
+
+pub static REMOVE_MEMBER: Statement = Statement::new(
+    "DELETE FROM workflow.members m
+      WHERE m.tenant_id OPERATOR(pg_catalog.=) $1 AND m.member OPERATOR(pg_catalog.=) $2",
+    &[TEXT, TEXT],
+);
+
+/// Capability backend is the right to execute wf_as, so that it lives, is dumped and is revoked as
+/// any other right.
+pub static IS_BACKEND: Statement = Statement::new(
+    "SELECT pg_catalog.has_function_privilege($1, p.oid, 'EXECUTE')
+       FROM pg_catalog.pg_extension e
+       JOIN pg_catalog.pg_depend d
+         ON d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+        AND d.refobjid OPERATOR(pg_catalog.=) e.oid
+        AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+       JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.objid
+      WHERE e.extname OPERATOR(pg_catalog.=) 'workflow' AND p.proname OPERATOR(pg_catalog.=) 'wf_as'",
+    &[OID],
+);
+
+/// For the rest of the transaction.
+pub static SET_IDENTITY: Statement = Statement::new(
+    "SELECT pg_catalog.set_config('workflow.tenant', $1, true),
+            pg_catalog.set_config('workflow.actor', $2, true),
+            pg_catalog.set_config('workflow.roles', $3, true)",
+    &[TEXT, TEXT, TEXT],
+);
+
+/// See `verify.sql`.
+pub static VERIFY: Statement = Statement::new(include_str!("verify.sql"), &[TEXT, UUID]);

@@ -1,0 +1,207 @@
+-- Every invariant that the tables can break, judged in one snapshot. $1: tenant or NULL for all,
+-- $2: instance or NULL for all. One row per violation: invariant, name, tenant, instance, detail.
+WITH i AS (
+    SELECT *
+      FROM workflow.instances n
+     WHERE ($1 IS NULL OR n.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR n.id OPERATOR(pg_catalog.=) $2)
+), h AS (
+    SELECT *,
+           pg_catalog.row_number() OVER w AS place,
+           pg_catalog.lag(r.to_state) OVER w AS came_from
+      FROM workflow.history r
+     WHERE ($1 IS NULL OR r.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR r.instance_id OPERATOR(pg_catalog.=) $2)
+    WINDOW w AS (PARTITION BY r.tenant_id, r.instance_id ORDER BY r.revision)
+), ends AS (
+    SELECT h.tenant_id, h.instance_id, pg_catalog.max(h.revision) AS revision,
+           pg_catalog.count(*) AS steps
+      FROM h
+     GROUP BY h.tenant_id, h.instance_id
+), branches AS (
+    -- A branch is a target, or an object with one; a list of them stands in order.
+    SELECT d.tenant_id, d.name, d.version, s.key AS state, e.event,
+           CASE WHEN pg_catalog.jsonb_typeof(e.value) OPERATOR(pg_catalog.=) 'array' THEN e.value
+                ELSE pg_catalog.jsonb_build_array(e.value) END AS list
+      FROM workflow.definitions d
+     CROSS JOIN LATERAL pg_catalog.jsonb_each(d.spec OPERATOR(pg_catalog.->) 'states') s(key, value)
+     CROSS JOIN LATERAL (
+            SELECT o.key AS event, o.value
+              FROM pg_catalog.jsonb_each(COALESCE(s.value OPERATOR(pg_catalog.->) 'on',
+                                                  '{}'::pg_catalog.jsonb)) o(key, value)
+            UNION ALL
+            SELECT NULL, s.value OPERATOR(pg_catalog.->) 'always'
+             WHERE s.value OPERATOR(pg_catalog.?) 'always') e
+), edges AS (
+    SELECT b.tenant_id, b.name, b.version, b.state, b.event,
+           COALESCE(x.value OPERATOR(pg_catalog.#>>) '{target,0}',
+                    x.value OPERATOR(pg_catalog.->>) 'target',
+                    x.value OPERATOR(pg_catalog.#>>) '{}') AS target,
+           x.value OPERATOR(pg_catalog.#>>) '{meta,decision}' AS decision,
+           COALESCE(x.value OPERATOR(pg_catalog.#>>) '{meta,publish}', 'true') AS publish
+      FROM branches b
+     CROSS JOIN LATERAL pg_catalog.jsonb_array_elements(b.list) x(value)
+), walked AS (
+    SELECT h.tenant_id, h.instance_id, h.revision, h.from_state, h.to_state, h.event,
+           pg_catalog.count(e.target) AS edges,
+           COALESCE(pg_catalog.bool_and(e.publish OPERATOR(pg_catalog.=) 'true'), false) AS published,
+           COALESCE(pg_catalog.bool_or(e.publish OPERATOR(pg_catalog.=) 'true'), false) AS may_be_published
+      FROM h
+      JOIN i ON i.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+            AND i.id OPERATOR(pg_catalog.=) h.instance_id
+      JOIN workflow.definitions p
+        ON p.id OPERATOR(pg_catalog.=) i.definition_id
+       AND (p.tenant_id OPERATOR(pg_catalog.=) i.tenant_id OR p.tenant_id OPERATOR(pg_catalog.=) '*')
+      LEFT JOIN edges e
+        ON e.tenant_id OPERATOR(pg_catalog.=) p.tenant_id
+       AND e.name OPERATOR(pg_catalog.=) p.name
+       AND e.version OPERATOR(pg_catalog.=) h.definition_version
+       AND e.state OPERATOR(pg_catalog.=) h.from_state
+       AND e.target OPERATOR(pg_catalog.=) h.to_state
+       AND COALESCE(e.event, '') OPERATOR(pg_catalog.=) COALESCE(h.event, '')
+       AND COALESCE(e.decision, '') OPERATOR(pg_catalog.=) COALESCE(h.decision::pg_catalog.text, '')
+     WHERE h.step OPERATOR(pg_catalog.=) 'edge'::workflow.step
+     GROUP BY h.tenant_id, h.instance_id, h.revision, h.from_state, h.to_state, h.event
+), t AS (
+    SELECT *
+      FROM workflow.tasks k
+     WHERE ($1 IS NULL OR k.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR k.instance_id OPERATOR(pg_catalog.=) $2)
+), x AS (
+    SELECT *
+      FROM workflow.outbox o
+     WHERE ($1 IS NULL OR o.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR o.aggregateid OPERATOR(pg_catalog.=) $2::pg_catalog.text)
+)
+SELECT 1, 'revision_counts_history', i.tenant_id, i.id,
+       pg_catalog.format('revision %s, history rows %s, last one %s', i.revision,
+                         COALESCE(ends.steps, 0), COALESCE(ends.revision, 0))
+  FROM i
+  LEFT JOIN ends ON ends.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+                AND ends.instance_id OPERATOR(pg_catalog.=) i.id
+ WHERE NOT (i.revision OPERATOR(pg_catalog.=) COALESCE(ends.steps, 0)
+            AND i.revision OPERATOR(pg_catalog.=) COALESCE(ends.revision, 0))
+UNION ALL
+SELECT 1, 'history_without_gap', h.tenant_id, h.instance_id,
+       pg_catalog.format('row %s has revision %s', h.place, h.revision)
+  FROM h
+ WHERE h.place OPERATOR(pg_catalog.<>) h.revision
+UNION ALL
+SELECT 1, 'history_is_a_path', h.tenant_id, h.instance_id,
+       pg_catalog.format('revision %s goes from %s, the one before to %s', h.revision,
+                         h.from_state, h.came_from)
+  FROM h
+ WHERE NOT (COALESCE(h.from_state, '') OPERATOR(pg_catalog.=) COALESCE(h.came_from, ''))
+    OR (h.place OPERATOR(pg_catalog.=) 1
+        AND h.step OPERATOR(pg_catalog.<>) 'start'::workflow.step)
+UNION ALL
+SELECT 1, 'state_is_where_history_ends', i.tenant_id, i.id,
+       pg_catalog.format('state %s, history ends in %s', i.state, h.to_state)
+  FROM i
+  JOIN h ON h.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+        AND h.instance_id OPERATOR(pg_catalog.=) i.id
+        AND h.revision OPERATOR(pg_catalog.=) i.revision
+ WHERE NOT (h.to_state OPERATOR(pg_catalog.=) i.state)
+    OR NOT (h.material_version OPERATOR(pg_catalog.=) i.material_version)
+UNION ALL
+SELECT 2, 'steps_are_edges', w.tenant_id, w.instance_id,
+       pg_catalog.format('revision %s: no edge from %s to %s by %s', w.revision, w.from_state,
+                         w.to_state, COALESCE(w.event, 'always'))
+  FROM walked w
+ WHERE w.edges OPERATOR(pg_catalog.=) 0
+UNION ALL
+SELECT 3, 'one_decision_per_round', h.tenant_id, h.instance_id,
+       pg_catalog.format('%s decisions on material %s in round %s', pg_catalog.count(*),
+                         h.material_version, h.round)
+  FROM h
+ WHERE h.decision IS NOT NULL
+ GROUP BY h.tenant_id, h.instance_id, h.material_version, h.round
+HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1
+UNION ALL
+SELECT 3, 'one_open_task_per_seat', t.tenant_id, t.instance_id,
+       pg_catalog.format('%s open tasks for seat %s', pg_catalog.count(*), t.seat)
+  FROM t
+ WHERE t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
+ GROUP BY t.tenant_id, t.instance_id, t.seat
+HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1
+UNION ALL
+SELECT 4, 'open_tasks_are_current', t.tenant_id, t.instance_id,
+       pg_catalog.format('task %s is open in state %s, material %s, round %s; the instance is in %s, %s, %s%s',
+                         t.id, t.state, t.material_version, t.round, i.state, i.material_version,
+                         i.round, CASE WHEN i.closed THEN ', closed' ELSE '' END)
+  FROM t
+  JOIN i ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id
+        AND i.id OPERATOR(pg_catalog.=) t.instance_id
+ WHERE t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
+   AND NOT (NOT i.closed
+            AND i.state OPERATOR(pg_catalog.=) t.state
+            AND i.material_version OPERATOR(pg_catalog.=) t.material_version
+            AND i.round OPERATOR(pg_catalog.=) t.round)
+UNION ALL
+SELECT 4, 'closed_tasks_say_why', t.tenant_id, t.instance_id,
+       pg_catalog.format('task %s is %s without a reason or decision', t.id, t.status)
+  FROM t
+ WHERE (t.status OPERATOR(pg_catalog.=) 'COMPLETED'::workflow.task_status
+        AND (t.decision IS NULL OR t.decided_by IS NULL OR t.closed_revision IS NULL))
+    OR (t.status OPERATOR(pg_catalog.=) ANY (ARRAY['SUPERSEDED', 'CANCELLED']::workflow.task_status[])
+        AND (t.reason IS NULL OR t.closed_revision IS NULL))
+UNION ALL
+SELECT 5, 'events_have_a_step', x.tenant_id, x.aggregateid::pg_catalog.uuid,
+       pg_catalog.format('an event of revision %s, which is not in history', x.revision)
+  FROM x
+ WHERE NOT EXISTS (SELECT FROM h
+                    WHERE h.tenant_id OPERATOR(pg_catalog.=) x.tenant_id
+                      AND h.instance_id OPERATOR(pg_catalog.=) x.aggregateid::pg_catalog.uuid
+                      AND h.revision OPERATOR(pg_catalog.=) x.revision)
+UNION ALL
+SELECT 5, 'steps_have_an_event', h.tenant_id, h.instance_id,
+       pg_catalog.format('revision %s is published and has no event', h.revision)
+  FROM h
+  LEFT JOIN walked w ON w.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+                    AND w.instance_id OPERATOR(pg_catalog.=) h.instance_id
+                    AND w.revision OPERATOR(pg_catalog.=) h.revision
+ WHERE (h.step OPERATOR(pg_catalog.<>) 'edge'::workflow.step OR w.published)
+   AND NOT EXISTS (SELECT FROM x
+                    WHERE x.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+                      AND x.aggregateid OPERATOR(pg_catalog.=) h.instance_id::pg_catalog.text
+                      AND x.revision OPERATOR(pg_catalog.=) h.revision)
+UNION ALL
+SELECT 5, 'unpublished_steps_have_none', w.tenant_id, w.instance_id,
+       pg_catalog.format('revision %s is not published and has an event', w.revision)
+  FROM walked w
+  JOIN x ON x.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+        AND x.aggregateid OPERATOR(pg_catalog.=) w.instance_id::pg_catalog.text
+        AND x.revision OPERATOR(pg_catalog.=) w.revision
+ WHERE w.edges OPERATOR(pg_catalog.>) 0 AND NOT w.may_be_published
+UNION ALL
+SELECT 8, 'rows_belong_to_an_instance', o.tenant_id, o.instance_id,
+       pg_catalog.format('%s of no instance of this tenant', o.what)
+  FROM (SELECT h.tenant_id, h.instance_id, 'history' AS what FROM h
+        UNION ALL SELECT t.tenant_id, t.instance_id, 'a task' FROM t
+        UNION ALL SELECT x.tenant_id, x.aggregateid::pg_catalog.uuid, 'an event' FROM x) o
+ WHERE NOT EXISTS (SELECT FROM i
+                    WHERE i.tenant_id OPERATOR(pg_catalog.=) o.tenant_id
+                      AND i.id OPERATOR(pg_catalog.=) o.instance_id)
+UNION ALL
+SELECT 8, 'instances_belong_to_an_application', i.tenant_id, i.id,
+       pg_catalog.format('application %s has material %s, the instance %s', i.application_id,
+                         COALESCE(a.material_version, 0), i.material_version)
+  FROM i
+  LEFT JOIN workflow.applications a ON a.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+                                   AND a.id OPERATOR(pg_catalog.=) i.application_id
+ WHERE a.id IS NULL
+    OR (NOT i.closed AND NOT (a.material_version OPERATOR(pg_catalog.=) i.material_version))
+    OR NOT EXISTS (SELECT FROM workflow.materials m
+                    WHERE m.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+                      AND m.application_id OPERATOR(pg_catalog.=) i.application_id
+                      AND m.version OPERATOR(pg_catalog.=) i.material_version)
+UNION ALL
+SELECT 8, 'instances_have_a_definition', i.tenant_id, i.id,
+       pg_catalog.format('definition %s is not one of this tenant', i.definition_id)
+  FROM i
+ WHERE NOT EXISTS (SELECT FROM workflow.definitions d
+                    WHERE (d.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+                           OR d.tenant_id OPERATOR(pg_catalog.=) '*')
+                      AND d.id OPERATOR(pg_catalog.=) i.definition_id
+                      AND d.name OPERATOR(pg_catalog.=) i.definition)
+ORDER BY 1, 2, 3, 4
