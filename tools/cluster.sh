@@ -15,7 +15,13 @@ cluster_start() {
     local durability=$1
     # A socket's path may have 107 characters, so it lies in /tmp whatever TMPDIR says.
     RUN=$(mktemp -d /tmp/wf.XXXXXX)
-    SERVER_COPY=$(server_base)/run/$(basename "$RUN")
+    local copies copy
+    copies=$(server_base)/run
+    # What a run left that was killed outright.
+    for copy in "$copies"/*; do
+        [ -e "/tmp/$(basename "$copy")" ] || rm -rf "$copy"
+    done
+    SERVER_COPY=$copies/$(basename "$RUN")
     server_copy "$SERVER_COPY"
     BINDIR=$SERVER_COPY/$SERVER_BIN
     PG_CONFIG=$BINDIR/pg_config

@@ -26,7 +26,7 @@ unpacked_perl_library() {
         command -v apt-get >/dev/null \
             || { warn "no PostgreSQL::Test perl modules or no IPC::Run here"; return 1; }
         warn "fetching PostgreSQL::Test and IPC::Run out of Debian packages"
-        package=$(newest_server_dev) || return 1
+        package=$(newest_client) || return 1
         rm -rf "$home"
         mkdir -p "$home/debs"
         (cd "$home/debs" && own_apt_get download "$package" libipc-run-perl) >&2 \
@@ -40,10 +40,10 @@ unpacked_perl_library() {
     echo "$(echo "$home"/usr/lib/postgresql/*/lib/pgxs/src/test/perl):$home/usr/share/perl5"
 }
 
-newest_server_dev() {
+newest_client() {
     mkdir -p "$TARGET/apt/lists/partial" "$TARGET/apt/cache/archives/partial"
     own_apt_get update >/dev/null 2>&1 || { warn "apt-get update failed"; return 1; }
-    apt-cache "${APT_OWN[@]}" search --names-only '^postgresql-server-dev-[0-9]+$' \
+    apt-cache "${APT_OWN[@]}" search --names-only '^postgresql-client-[0-9]+$' \
         | cut -d' ' -f1 | sort -V | tail -n 1
 }
 

@@ -34,7 +34,7 @@ can_apt() { is_root && command -v apt-get >/dev/null; }
 apt_install() {
     local package missing=()
     for package in "$@"; do
-        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || missing+=("$package")
+        [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == *' installed' ]] || missing+=("$package")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     warn "apt-get install ${missing[*]}"
@@ -56,9 +56,7 @@ apt_has() {
     apt_get update >/dev/null 2>&1 || true
     apt_candidate "$1"
 }
-apt_candidate() {
-    apt-cache policy "postgresql-server-dev-$1" 2>/dev/null | grep -q 'Candidate: [0-9]'
-}
+apt_candidate() { [[ $(apt-cache policy "postgresql-server-dev-$1" 2>/dev/null) =~ Candidate:\ [0-9] ]]; }
 
 # What building and testing need beside a server, as far as root can install it.
 server_prerequisites() {
