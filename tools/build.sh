@@ -32,9 +32,12 @@ cargo_environment() {
 cargo_arguments() { echo --no-default-features --features "pg$MAJOR" --ignore-rust-version --locked; }
 
 build() {
+    local quiet=--quiet
+    # The first build takes a minute or two: show a person that it goes on.
+    [ ! -t 2 ] || quiet=
     cargo_environment
-    # shellcheck disable=SC2046
-    (cd "$ROOT" && cargo build --quiet --release $(cargo_arguments)) || return 1
+    # shellcheck disable=SC2046,SC2086
+    (cd "$ROOT" && cargo build $quiet --release $(cargo_arguments)) || return 1
     write_script
 }
 

@@ -12,7 +12,9 @@ server_get "$MAJOR"
 PG_CONFIG=$SERVER_BUILD_CONFIG "$ROOT/tools/build.sh" build
 cd "$ROOT" || exit
 export CARGO_TARGET_DIR=$TARGET/tools
-cargo build --quiet --release --locked -p workflow-demo
+if [ -t 2 ]; then QUIET=; else QUIET=--quiet; fi
+# shellcheck disable=SC2086 # empty or one word
+cargo build $QUIET --release --locked -p workflow-demo
 cluster_start durable
 client createdb workflow_demo
 PGDATABASE=workflow_demo cargo run --quiet --release --locked -p workflow-demo

@@ -129,11 +129,15 @@ regression() {
     [ ${#names[@]} -gt 0 ] || return 0
     [ -e "$ROOT/tests/$kind/$folder/setup$suffix" ] || options=(--load-extension="$EXTENSION")
     work=$WORK/$kind
-    hand_over "$ROOT/tests/$kind" "$work"
-    (cd "$work" && tester "$runner" --inputdir=. --outputdir=. --bindir="$BINDIR" "${CONNECTION[@]}" \
-        --dbname="${EXTENSION}_$kind" "${options[@]}" "${names[@]}") || code=$?
-    [ ! -s "$work/regression.diffs" ] || cat "$work/regression.diffs"
     results=$LOGS/pg$MAJOR/$kind
+    hand_over "$ROOT/tests/$kind" "$work"
+    {
+        (cd "$work" && tester "$runner" --inputdir=. --outputdir=. --bindir="$BINDIR" "${CONNECTION[@]}" \
+            --dbname="${EXTENSION}_$kind" "${options[@]}" "${names[@]}") || code=$?
+        [ ! -s "$work/regression.diffs" ] || cat "$work/regression.diffs"
+    } >"$WORK/$kind.out" 2>&1
+    # The work folder goes; name the files as they will be found.
+    sed "s|$work/expected|tests/$kind/expected|g; s|$work|${results#"$ROOT"/}|g" "$WORK/$kind.out"
     rm -rf "$results"
     mkdir -p "$results"
     cp -r "$work"/results "$work"/regression.* "$results" 2>/dev/null || true
