@@ -122,12 +122,14 @@ test_names() {
 # unable to read or write here. Results stay in target/test for a look, or to
 # become the expected ones.
 regression() {
-    local kind=$1 folder=$2 suffix=$3 runner names options=() code=0 work results
+    local kind=$1 folder=$2 suffix=$3 runner names code=0 work results
+    # Whatever the server's defaults, texts are sorted and laid out the same.
+    local options=(--encoding=UTF8 --no-locale)
     runner=$(dirname "$("$PG_CONFIG" --pgxs)")/../test/$4
     [ -x "$runner" ] || { warn "$runner is missing (Debian: postgresql-server-dev-$MAJOR)"; return 1; }
     mapfile -t names < <(test_names "$ROOT/tests/$kind/$folder" "$suffix")
     [ ${#names[@]} -gt 0 ] || return 0
-    [ -e "$ROOT/tests/$kind/$folder/setup$suffix" ] || options=(--load-extension="$EXTENSION")
+    [ -e "$ROOT/tests/$kind/$folder/setup$suffix" ] || options+=(--load-extension="$EXTENSION")
     work=$WORK/$kind
     results=$LOGS/pg$MAJOR/$kind
     hand_over "$ROOT/tests/$kind" "$work"
