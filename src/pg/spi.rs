@@ -1,7 +1,7 @@
 //! Statements: prepared once per backend, planned once, run with typed arguments.
 //!
-//! A plan is made generic from the first call (every statement is a look-up by key) and kept for
-//! the life of the backend; PostgreSQL itself plans it again when a table under it changes.
+//! A look-up by key gets a generic plan from the first call, kept for the life of the backend;
+//! PostgreSQL itself plans it again when a table under it changes.
 
 use std::ffi::{CString, c_char};
 use std::marker::PhantomData;
@@ -19,15 +19,26 @@ use super::value::{self, Jsonb, Value};
 pub struct Statement {
     sql: &'static str,
     types: &'static [Oid],
+    planning: u32,
     plan: AtomicPtr<pg_sys::_SPI_plan>,
 }
 
 impl Statement {
-    /// Describes a statement; nothing is prepared yet.
+    /// Describes a look-up by key; nothing is prepared yet.
     pub const fn new(sql: &'static str, types: &'static [Oid]) -> Statement {
+        Statement::planned(sql, types, pg_sys::CURSOR_OPT_GENERIC_PLAN)
+    }
+
+    /// Describes a statement whose plan depends on its arguments: it is planned at every call.
+    pub const fn survey(sql: &'static str, types: &'static [Oid]) -> Statement {
+        Statement::planned(sql, types, pg_sys::CURSOR_OPT_CUSTOM_PLAN)
+    }
+
+    const fn planned(sql: &'static str, types: &'static [Oid], planning: u32) -> Statement {
         Statement {
             sql,
             types,
+            planning,
             plan: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -45,7 +56,7 @@ impl Statement {
                 sql.as_ptr(),
                 self.types.len() as i32,
                 self.types.as_ptr().cast_mut(),
-                pg_sys::CURSOR_OPT_GENERIC_PLAN as i32,
+                self.planning as i32,
             );
             let result = pg_sys::SPI_result;
             assert!(

@@ -399,4 +399,4 @@ pub static SET_IDENTITY: Statement = Statement::new(
 );
 
 /// See `verify.sql`.
-pub static VERIFY: Statement = Statement::new(include_str!("verify.sql"), &[TEXT, UUID]);
+pub static VERIFY: Statement = Statement::survey(include_str!("verify.sql"), &[TEXT, UUID]);
