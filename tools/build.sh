@@ -23,8 +23,11 @@ canonical_pg_config() {
 cargo_environment() {
     export PGRX_PG_CONFIG_PATH=$PG_CONFIG
     export CARGO_TARGET_DIR=$OUT
-    [ -e "$("$PG_CONFIG" --includedir-server)/postgres.h" ] \
+    local headers
+    headers=$("$PG_CONFIG" --includedir-server)
+    [ -e "$headers/postgres.h" ] \
         || die "no server headers for $PG_CONFIG (Debian: postgresql-server-dev-$MAJOR)"
+    headers_usable "$headers" || warn "ICU's headers seem to be missing (Debian: libicu-dev)"
     use_libclang
 }
 

