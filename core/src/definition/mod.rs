@@ -1,30 +1,50 @@
 //! State machines as designers write them (the JSON shape of XState machine configs, flat) and as
 //! the engine runs them.
+//!
+//! [`parse`] reads a spec and compiles it. It gives a [`Definition`] only if no [`Finding`] is an
+//! error, and it always tells all that it found, so that an author mends a spec once and not key
+//! by key. What a published definition promises, the engine does not test again: every target
+//! exists, every state can be reached, final states have no edges, `always` edges run in no circle.
+//!
+//! **Nothing is ignored.** A key that the engine does not act upon is an error, because its author
+//! believes that it does something. The exceptions say nothing about behaviour (`description`,
+//! `version`, `tags`, …). `keys` holds the list of what is not built yet and of what will never be.
+//!
+//! **Findings point at the place**, as a JSON pointer (RFC 6901); something that is missing at the
+//! place where it belongs: `/initial`, `/states/APPROVED/meta/on_supersede`.
+//!
+//! **Names** compare byte by byte. Nothing is folded or normalised, so look-alikes are different
+//! names; two that differ in case only get a warning.
+//!
+//! **Branches** of one event are tried in order, and roles do not choose among them. So a branch
+//! behind one without a guard, or behind one with the same guard, can never be taken, which is an
+//! error. `always` edges are taken by the engine and not by a person: they carry neither roles nor
+//! a decision, since nobody would have seen the material that the decision is about.
+//!
+//! **`on_supersede`** has the default `"stay"`, and that is dangerous behind a verdict: an instance
+//! in APPROVED would stay approved over material that nobody has seen. Therefore the author has to
+//! say what is meant on every non-final state in which an earlier verdict may still be in force:
+//!
+//! * crossing an edge with the decision `approve` or `reject` brings a verdict along, and other
+//!   edges carry it on, however many;
+//! * a `return` takes it away: it asks for better material and approves nothing;
+//! * so does entering the initial state, where a fresh instance without any verdict stands as well;
+//! * so does going back by `on_supersede`: the author chose that state for new material. If that
+//!   state is itself behind a verdict (a second stage, say), there is a warning.
+//!
+//! DRAFT, SUBMITTED, a `return` to DRAFT and verdicts into final states thus need no `on_supersede`
+//! at all, and an APPROVED that is not final needs one.
 
+mod branches;
 mod check;
+mod findings;
+mod keys;
 mod model;
+mod names;
 mod parse;
+mod states;
+mod supersede;
 
-pub use check::check;
+pub use findings::{Finding, Severity};
 pub use model::*;
-pub use parse::parse;
-
-/// How much a [`Finding`] weighs: only errors keep a definition from being published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// The definition is accepted; its author may still want to know.
-    Warning,
-    /// The definition is refused (`WF014`).
-    Error,
-}
-
-/// One remark on a definition, with a JSON pointer (RFC 6901) to the place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Whether it keeps the definition from being published.
-    pub severity: Severity,
-    /// JSON pointer into the spec; empty for the spec as a whole.
-    pub path: String,
-    /// What is wrong, in words for the author.
-    pub message: String,
-}
+pub use parse::{MAX_EDGES, MAX_STATES, parse};

@@ -1,6 +1,6 @@
 //! The machine as the engine runs it: names resolved to indexes, branches in order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Index of a state in [`Definition::states`].
 pub type StateId = usize;
@@ -18,7 +18,21 @@ pub struct Definition {
     pub by_name: HashMap<String, StateId>,
     /// Whether one application may have several open instances (`meta.concurrent`).
     pub concurrent: bool,
+    /// How commands on one instance are arbitrated (`meta.lock_mode`); `None` leaves it to the
+    /// server.
     pub lock_mode: Option<LockMode>,
+    pub(super) events: HashSet<String>,
+}
+
+/// `meta.lock_mode` of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// Read, decide, write under the condition that nothing changed; try again if something did.
+    Optimistic,
+    /// Wait for the row first.
+    Pessimistic,
+    /// Optimistic until commands on the instance are seen to race.
+    Adaptive,
 }
 
 /// One state.
@@ -28,7 +42,7 @@ pub struct State {
     pub name: String,
     /// `type: "final"`: entering it closes the instance.
     pub is_final: bool,
-    /// Edges of `on`, grouped by event, branches of one event in the order of the spec.
+    /// Edges of `on`, sorted by event, branches of one event in the order of the spec.
     pub edges: Vec<Edge>,
     /// Edges of `always`, in order; taken on entry by the first true guard.
     pub always: Vec<Edge>,
@@ -102,12 +116,28 @@ impl Definition {
     pub fn state(&self, name: &str) -> Option<StateId> {
         self.by_name.get(name).copied()
     }
+
+    /// Whether any state has an edge for this event.
+    pub fn has_event(&self, event: &str) -> bool {
+        self.events.contains(event)
+    }
 }
 
 impl State {
     /// The branches of one event, in order.
-    pub fn branches<'a>(&'a self, event: &'a str) -> impl Iterator<Item = &'a Edge> + Clone {
-        self.edges.iter().filter(move |edge| edge.event == event)
+    pub fn branches(&self, event: &str) -> std::slice::Iter<'_, Edge> {
+        let start = self
+            .edges
+            .partition_point(|edge| edge.event.as_str() < event);
+        let rest = &self.edges[start..];
+        let end = rest.partition_point(|edge| edge.event == event);
+        rest[..end].iter()
+    }
+
+    /// The events that the state answers to, each with its branches.
+    pub fn events(&self) -> impl Iterator<Item = (&str, &[Edge])> {
+        let groups = self.edges.chunk_by(|a, b| a.event == b.event);
+        groups.map(|branches| (branches[0].event.as_str(), branches))
     }
 }
 
@@ -119,18 +149,5 @@ impl Decision {
             Decision::Reject => "reject",
             Decision::Return => "return",
         }
-    }
-}
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LockMode {
-    Optimistic,
-    Pessimistic,
-    Adaptive,
-}
-impl Definition {
-    pub fn has_event(&self, e: &str) -> bool {
-        self.states
-            .iter()
-            .any(|s| s.edges.iter().any(|x| x.event == e))
     }
 }
