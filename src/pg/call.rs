@@ -67,10 +67,8 @@ impl Call {
     /// A uuid.
     pub fn uuid(&self, name: &'static str) -> Argument<Uuid> {
         // SAFETY: declared as uuid in the SQL signature.
-        Argument {
-            name,
-            value: self.next().map(|datum| unsafe { value::read_uuid(datum) }),
-        }
+        let value = self.next().map(|datum| unsafe { value::read_uuid(datum) });
+        Argument { name, value }
     }
 
     /// An int.
@@ -108,10 +106,8 @@ impl Call {
     /// A jsonb.
     pub fn jsonb(&self, name: &'static str) -> Argument<Jsonb> {
         // SAFETY: declared as jsonb in the SQL signature.
-        Argument {
-            name,
-            value: self.next().map(|datum| unsafe { value::read_jsonb(datum) }),
-        }
+        let value = self.next().map(|datum| unsafe { value::read_jsonb(datum) });
+        Argument { name, value }
     }
 
     /// A text[] without NULL elements (22004).

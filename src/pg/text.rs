@@ -77,5 +77,5 @@ pub fn with_server_bytes<T>(text: &str, take: impl FnOnce(&[u8]) -> T) -> T {
 fn same_encoding() -> bool {
     // SAFETY: reads a setting of the database.
     let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
-    encoding == pg_sys::pg_enc::PG_UTF8 as u32 || encoding == pg_sys::pg_enc::PG_SQL_ASCII as u32
+    encoding == pg_sys::pg_enc::PG_UTF8 || encoding == pg_sys::pg_enc::PG_SQL_ASCII
 }

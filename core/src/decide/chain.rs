@@ -1,6 +1,6 @@
 //! Steps follow each other: after an entry the `always` edges of the state entered are tried.
 
-use super::{Instance, Plan, Standing, Step, StepKind, Truth, World};
+use super::{Instance, Plan, Rejection, Standing, Step, StepKind, Truth, World};
 use crate::definition::{Definition, Edge, StateId};
 use crate::refusal::{Reason, Refusal};
 
@@ -74,7 +74,7 @@ impl<'a> Chain<'a> {
 
     /// Follows `always` edges to a state where none is true. Validation has refused cycles of them,
     /// so this ends.
-    pub(super) fn settle(mut self, world: &mut impl World) -> Result<Plan, Refusal> {
+    pub(super) fn settle(mut self, world: &mut impl World) -> Result<Plan, Rejection> {
         while self.entered_revision == Some(self.revision) {
             let here = self.steps[self.steps.len() - 1].to;
             let state = &self.definition.states[here];
@@ -105,7 +105,7 @@ pub(super) fn first_true<'e>(
     branches: impl Iterator<Item = &'e Edge>,
     at: &Standing<'_>,
     world: &mut impl World,
-) -> Result<Option<&'e Edge>, Refusal> {
+) -> Result<Option<&'e Edge>, Rejection> {
     for edge in branches {
         let truth = edge
             .guard
@@ -114,7 +114,7 @@ pub(super) fn first_true<'e>(
         match truth {
             Truth::True => return Ok(Some(edge)),
             Truth::False => {}
-            Truth::Unknown => return Err(guard_refused(instance, edge, "unknown")),
+            Truth::Unknown => return Err(guard_refused(instance, edge, "unknown").into()),
         }
     }
     Ok(None)

@@ -3,7 +3,7 @@
 use super::chain::{Chain, first_true, guard_refused};
 use super::{Instance, Plan, Rejection, World};
 use crate::definition::{Definition, Edge, OnSupersede, StateId};
-use crate::refusal::{Position, Reason, Refusal};
+use crate::refusal::{Position, Reason};
 
 /// Takes one edge of an instance that the caller has seen.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub fn start(
 ) -> Result<Plan, Rejection> {
     let mut chain = Chain::new(definition, instance);
     chain.start();
-    Ok(chain.settle(world)?)
+    chain.settle(world)
 }
 
 /// What `wf_transition` does.
@@ -172,7 +172,7 @@ pub fn supersede(
     };
     let mut chain = Chain::new(definition, instance);
     chain.supersede(here, back_to);
-    Ok(chain.settle(world)?)
+    chain.settle(world)
 }
 
 /// What the caller may do with the instance as it stands, one entry per event.
@@ -328,7 +328,7 @@ fn holds_one(world: &mut impl World, needed: &[String]) -> bool {
 }
 
 /// Whether the instance still is what the caller saw, as far as the caller said.
-fn current(instance: &Instance, expected: &Position) -> Result<(), Refusal> {
+fn current(instance: &Instance, expected: &Position) -> Result<(), Rejection> {
     if let Some(version) = expected.material_version
         && version != instance.material_version
     {
@@ -336,17 +336,17 @@ fn current(instance: &Instance, expected: &Position) -> Result<(), Refusal> {
             "expected material {version}, actual {}",
             instance.material_version
         );
-        return Err(instance.refuse(Reason::StaleMaterial, message));
+        return Err(instance.refuse(Reason::StaleMaterial, message).into());
     }
     if let Some(revision) = expected.revision
         && revision != instance.revision
     {
         let message = format!("expected revision {revision}, actual {}", instance.revision);
-        return Err(instance.refuse(Reason::StaleRevision, message));
+        return Err(instance.refuse(Reason::StaleRevision, message).into());
     }
     if instance.closed {
         let message = format!("the instance has ended in state {}", instance.state);
-        return Err(instance.refuse(Reason::Closed, message));
+        return Err(instance.refuse(Reason::Closed, message).into());
     }
     Ok(())
 }
@@ -378,14 +378,14 @@ fn take(
     authorize(definition, instance, from, edge, world)?;
     let mut chain = Chain::new(definition, instance);
     chain.follow(from, edge);
-    Ok(chain.settle(world)?)
+    chain.settle(world)
 }
 
 /// The state a row names. Definitions are immutable, so a row that names none is damage, not a lost
 /// race; it still must not take the backend down.
-fn standing_state(definition: &Definition, instance: &Instance) -> Result<StateId, Refusal> {
+fn standing_state(definition: &Definition, instance: &Instance) -> Result<StateId, Rejection> {
     definition.state(&instance.state).ok_or_else(|| {
         let message = format!("the definition has no state {}", instance.state);
-        instance.refuse(Reason::NoSuchTransition, message)
+        instance.refuse(Reason::NoSuchTransition, message).into()
     })
 }
