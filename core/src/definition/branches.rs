@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::findings::child;
 use super::keys::{self, Place};
@@ -175,6 +175,11 @@ impl<'s> Reader<'s> {
         let decisions = decisions.map(|decision| (decision.as_str(), decision));
         edge.decision = self.findings.word(meta, "decision", path, &decisions);
         edge.roles = self.roles(meta, path);
+        if meta.get("roles").is_some_and(|list| *list == json!([])) {
+            // It reads as "nobody" and would admit everybody.
+            let message = "must name a role; leave it out to admit everybody";
+            self.findings.error(child(path, "roles"), message);
+        }
         let publish = self.findings.flag(meta, "publish", path);
         edge.publish = publish.unwrap_or(true);
         if edge.event.is_empty() {

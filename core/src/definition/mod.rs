@@ -29,8 +29,8 @@
 //!   edges carry it on, however many;
 //! * a `return` takes it away: it asks for better material and approves nothing;
 //! * so does entering the initial state, where a fresh instance without any verdict stands as well;
-//! * so does going back by `on_supersede`: the author chose that state for new material. If that
-//!   state is itself behind a verdict (a second stage, say), there is a warning.
+//! * so does going back by `on_supersede`: the author chose that state for new material, and also
+//!   whether the verdict of a stage before it shall stand.
 //!
 //! DRAFT, SUBMITTED, a `return` to DRAFT and verdicts into final states thus need no `on_supersede`
 //! at all, and an APPROVED that is not final needs one.

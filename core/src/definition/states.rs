@@ -1,6 +1,6 @@
 //! Reads one state: its kind, its edges, its task and what new material does to it.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::findings::{child, quote};
 use super::keys::{self, Place, not_built_yet};
@@ -232,6 +232,10 @@ impl<'s> Reader<'s> {
         let seat = self.findings.object(value, path)?;
         keys::vet(Place::Seat, seat, path, &mut self.findings);
         let roles = self.roles(seat, path);
+        if seat.get("roles").is_some_and(|list| *list == json!([])) {
+            let message = "no role is named, so everybody may take this seat";
+            self.findings.warning(child(path, "roles"), message);
+        }
         let path = child(path, "name");
         let Some(name) = seat.get("name") else {
             self.findings.error(path, "missing `name`");
@@ -245,8 +249,7 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// The member `roles` of a seat or an edge. An empty list is refused: it reads as "nobody" and
-    /// would admit everybody.
+    /// The member `roles` of a seat or an edge.
     pub(super) fn roles(&mut self, object: &'s Map<String, Value>, path: &str) -> Vec<String> {
         let path = child(path, "roles");
         let Some(value) = object.get("roles") else {
@@ -257,10 +260,6 @@ impl<'s> Reader<'s> {
                 .wrong_type(&path, "an array of role names", value);
             return Vec::new();
         };
-        if list.is_empty() {
-            let message = "must name a role; leave it out to admit everybody";
-            self.findings.error(&path, message);
-        }
         let mut roles = Vec::new();
         for (i, role) in list.iter().enumerate() {
             let path = child(&path, &i.to_string());

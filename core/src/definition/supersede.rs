@@ -12,18 +12,12 @@ pub(super) fn check(initial: StateId, draft: &Draft, findings: &mut Findings) {
         }
         let note = &draft.notes[id];
         let path = || child(&child(&note.path, "meta"), "on_supersede");
-        if let OnSupersede::GoTo(target) = state.on_supersede {
+        if let OnSupersede::GoTo(target) = state.on_supersede
+            && draft.states[target].is_final
+        {
             let name = quote(&draft.states[target].name);
-            if draft.states[target].is_final {
-                let message = format!("{name} is final: new material cannot end an instance");
-                findings.error(path(), message);
-            } else if let Some(verdict) = verdicts[target] {
-                let message = format!(
-                    "{name} is itself behind the verdict {}, which then stands over new material",
-                    quote(&verdict.event)
-                );
-                findings.warning(path(), message);
-            }
+            let message = format!("{name} is final: new material cannot end an instance");
+            findings.error(path(), message);
         }
         if let Some(verdict) = verdicts[id]
             && !note.says_supersede
