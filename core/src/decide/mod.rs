@@ -10,6 +10,7 @@
 
 mod chain;
 mod command;
+pub mod votes;
 
 #[cfg(test)]
 mod tests;

@@ -98,8 +98,43 @@ pub enum OnSupersede {
 pub struct Task {
     /// Who must speak.
     pub seats: Vec<Seat>,
+    /// What is enough for approval.
+    pub rule: Rule,
+    /// What is enough for rejection.
+    pub reject: RejectRule,
     /// Whether the submitter may decide (default true).
     pub self_approval: bool,
+    /// Whether one person has one vote in a round, whatever seats they could take (default true).
+    pub one_vote_each: bool,
+    /// Time from opening to the due date, an ISO 8601 duration.
+    pub due: Option<String>,
+}
+
+/// How many seats must be in favour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Every seat.
+    All,
+    /// One seat.
+    Any,
+    /// This many seats.
+    Count(usize),
+    /// At least this share of the seats, as an exact fraction.
+    Ratio {
+        /// Numerator.
+        parts: usize,
+        /// Denominator, not zero.
+        of: usize,
+    },
+}
+
+/// When a round is rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RejectRule {
+    /// When approval has become impossible.
+    WhenHopeless,
+    /// When this many seats are against (`"first"` is 1), or approval has become impossible.
+    After(usize),
 }
 
 /// One seat of a task.
@@ -109,6 +144,8 @@ pub struct Seat {
     pub name: String,
     /// Roles of which the decider must hold one; empty admits everybody.
     pub roles: Vec<String>,
+    /// Whether its rejection alone decides.
+    pub veto: bool,
 }
 
 impl Definition {
