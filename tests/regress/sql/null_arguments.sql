@@ -1,0 +1,72 @@
+-- A12: a NULL where a value is needed is 22004 and names the argument; never a NULL result. Every
+-- argument of every function is tried once, all others being right.
+SELECT t.see(o) FROM wf_start('lamp', 'nulls', '{}', actor => 'ann') o;
+SELECT o.applied FROM wf_member_set('nulls-member', '{}') o;
+CREATE TEMP TABLE given (function text, argument text, value text);
+INSERT INTO given
+SELECT f, a, v FROM (VALUES
+    ('wf_define', 'spec', $$'{"id": "nulls", "initial": "A", "states": {"A": {"on": {"GO": "B"}}, "B": {"type": "final"}}}'$$), ('wf_define', 'activate', 'true'),
+    ('wf_validate', 'spec', $$'{"id": "nulls", "initial": "A", "states": {"A": {"type": "final"}}}'$$),
+    ('wf_export', 'definition', $$'lamp'$$), ('wf_export', 'version', '1'),
+    ('wf_start', 'definition', $$'lamp'$$), ('wf_start', 'business_key', $$'nulls-2'$$), ('wf_start', 'material', $$'{}'$$),
+    ('wf_start', 'version', '1'), ('wf_start', 'request_id', $$'nulls'$$),
+    ('wf_send', 'instance', format('%L', t.i('nulls'))), ('wf_send', 'event', $$'PRESS'$$), ('wf_send', 'payload', $$'{}'$$),
+    ('wf_send', 'expected_revision', '1'), ('wf_send', 'material_version', '1'), ('wf_send', 'request_id', $$'nulls'$$),
+    ('wf_send', 'lock_mode', $$'optimistic'$$), ('wf_send', 'wait_ms', '0'), ('wf_send', 'lease_key', NULL), ('wf_send', 'fence', NULL),
+    ('wf_supersede_material', 'application', format('%L', t.a('nulls'))),
+    ('wf_supersede_material', 'expected_material_version', '1'), ('wf_supersede_material', 'material', $$'{}'$$),
+    ('wf_supersede_material', 'request_id', $$'nulls'$$),
+    ('wf_lock', 'instance', format('%L', t.i('nulls'))), ('wf_lock', 'wait_ms', '0'),
+    ('wf_member_set', 'member', $$'nulls-member'$$), ('wf_member_set', 'member_roles', $$'{a}'$$), ('wf_member_set', 'valid_until', $$'infinity'$$),
+    ('wf_member_remove', 'member', $$'nulls-member'$$),
+    ('wf_verify', 'instance', format('%L', t.i('nulls')))) x(f, a, v)
+UNION ALL
+SELECT f, a, v FROM unnest('{wf_transition,wf_try_transition,wf_check}'::text[]) f CROSS JOIN (VALUES
+    ('instance', format('%L', t.i('nulls'))), ('from_state', $$'OFF'$$), ('to_state', $$'ON'$$), ('expected_revision', '1'),
+    ('material_version', '1'), ('event', $$'PRESS'$$), ('comment', $$'so'$$), ('payload', $$'{}'$$), ('request_id', $$'nulls'$$),
+    ('lease_key', NULL), ('fence', NULL), ('wait_ms', '0')) x(a, v)
+UNION ALL
+SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove}'::text[]) f
+UNION ALL
+SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_try_transition,wf_check}'::text[]) f
+ CROSS JOIN (VALUES ('tenant', $$'default'$$), ('actor', $$'ann'$$), ('roles', $$'{}'$$), ('identity_token', NULL)) x(a, v);
+
+CREATE FUNCTION pg_temp.call(f text, missing text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+BEGIN
+    BEGIN
+        SELECT t.refusal(format('SELECT * FROM %I(%s)', f, string_agg(format('%I => %s', argument,
+                   CASE WHEN argument = missing THEN 'NULL' ELSE coalesce(value, 'NULL') END), ', ')))
+          INTO answer FROM given WHERE function = f;
+        RAISE EXCEPTION USING ERRCODE = 'ZZZZZ';
+    EXCEPTION WHEN SQLSTATE 'ZZZZZ' THEN
+        RETURN answer;
+    END;
+END
+$$;
+-- with nothing missing everything works
+SELECT function, pg_temp.call(function, '') FROM given GROUP BY 1 HAVING pg_temp.call(function, '') <> 'no error';
+-- needed
+SELECT function, argument, pg_temp.call(function, argument) AS null_gives
+  FROM given WHERE value IS NOT NULL AND pg_temp.call(function, argument) <> 'no error'
+ ORDER BY 1, 2;
+-- may be left out
+SELECT function, string_agg(argument, ' ' ORDER BY argument) AS may_be_null
+  FROM given WHERE value IS NOT NULL AND pg_temp.call(function, argument) = 'no error'
+ GROUP BY 1 ORDER BY 1;
+-- all NULL: the first one that is needed
+SELECT t.refusal($$SELECT * FROM wf_transition(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)$$);
+SELECT t.refusal($$SELECT * FROM wf_start(NULL, NULL)$$);
+SELECT t.refusal($$SELECT * FROM wf_get()$$);
+SELECT t.refusal($$SELECT * FROM wf_get(definition => 'lamp')$$);
+SELECT t.refusal($$SELECT * FROM wf_get(business_key => 'nulls')$$);
+SELECT t.refusal($$SELECT * FROM wf_as(NULL, 'a')$$);
+SELECT t.refusal($$SELECT * FROM wf_as('a', NULL)$$);
+SELECT t.refusal($$SELECT * FROM wf_as('a', 'b', NULL)$$);
+SELECT t.refusal($$SELECT * FROM wf_as('a', 'b', '{NULL}')$$);
+SELECT t.refusal($$SELECT wf_grant(NULL, 'reader')$$);
+SELECT t.refusal($$SELECT wf_grant('pg_monitor', NULL)$$);
+SELECT * FROM t.count('nulls');
+SELECT o.applied FROM wf_member_remove('nulls-member') o;
+SELECT * FROM wf_verify();

@@ -1,0 +1,93 @@
+# A database with open work is dumped and restored elsewhere: everything is there, the next transition
+# works, and a request key that was used before the dump still answers as it did.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use WorkflowTest;
+
+my $source = new_node('source');
+my $target = new_node('target');
+for my $node ($source, $target)
+{
+	$node->safe_psql('postgres', 'CREATE ROLE clerk LOGIN; CREATE ROLE app LOGIN');
+}
+install($source, 'app');
+$source->safe_psql(
+	'app', q{
+	-- A second version of the definition, and one for all tenants.
+	SELECT wf_define(jsonb_set(wf_export('review'), '{states,SUBMITTED,on,HOLD}', '"SUBMITTED"'));
+	SELECT wf_define(jsonb_set(wf_export('review'), '{id}', '"shared"'), tenant => '*');
+	SELECT wf_member_set('clerk', '{law,fin}'), wf_grant('clerk', 'participant'), wf_grant('app', 'backend');
+	-- Half-done, decided, closed, taken back by new material, of another tenant.
+	SELECT wf_start('review', 'open', '{"page": 1}', actor => 'sue', request_id => 'start-open');
+	SELECT wf_start('review', 'approved', '{"page": 1}', version => 1, actor => 'sue');
+	SELECT wf_transition(instance_of('approved'), 'SUBMITTED', 'APPROVED', 1, 1, comment => 'fine',
+		payload => '{"amount": 3}', actor => 'ann', request_id => 'approve');
+	SELECT wf_start('review', 'rejected', '{"page": 1}', actor => 'sue');
+	SELECT wf_transition(instance_of('rejected'), 'SUBMITTED', 'REJECTED', 1, 1, actor => 'ann', request_id => 'reject');
+	SELECT wf_start('review', 'back', '{"page": 1}', actor => 'sue');
+	SELECT wf_transition(instance_of('back'), 'SUBMITTED', 'APPROVED', 1, 1, actor => 'ann');
+	SELECT wf_supersede_material((SELECT id FROM workflow.applications WHERE business_key = 'back'), 1,
+		'{"page": 2}', actor => 'sue');
+	SELECT wf_start('shared', 'theirs', '{"page": 1}', tenant => 'other', actor => 'sue');
+	-- A stored refusal.
+	SELECT wf_try_transition(instance_of('back'), 'SUBMITTED', 'APPROVED', 1, 1, actor => 'rob');});
+is_sound($source, 'app');
+
+# The rows of every table, whatever tables there are.
+my @tables = split /\n/, value($source, 'app',
+	q{SELECT relname FROM pg_class WHERE relnamespace = 'workflow'::regnamespace AND relkind = 'r' ORDER BY 1});
+my $rows = join ' UNION ALL ', map {
+	"SELECT '$_' AS name, count(*), md5(coalesce(string_agg(t::text, chr(10) ORDER BY t::text), '')) FROM workflow.$_ t"
+} @tables;
+my $rights = q{SELECT p.proname, p.proacl FROM pg_proc p WHERE p.proname LIKE 'wf\_%' ORDER BY 1};
+my $empty = value($source, 'app', "SELECT string_agg(name, ' ') FROM ($rows) s WHERE count = 0");
+diag("tables without a row in this test: $empty") if $empty ne '';
+
+my $bindir = $source->config_data('--bindir');
+for my $format ('plain', 'custom')
+{
+	my $file = "$PostgreSQL::Test::Utils::tmp_check/app.$format";
+	command_ok([ "$bindir/pg_dump", '-d', $source->connstr('app'), '-F', $format, '-f', $file ], "dump, $format");
+	my $database = "app_$format";
+	$target->safe_psql('postgres', "CREATE DATABASE $database");
+	command_ok(
+		$format eq 'plain'
+		? [ "$bindir/psql", '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $target->connstr($database), '-f', $file ]
+		: [ "$bindir/pg_restore", '-j', '2', '--exit-on-error', '-d', $target->connstr($database), $file ],
+		"restore, $format");
+
+	is_value($target, $database, $rows, value($source, 'app', $rows), 'every row is there');
+	is_value($target, $database, $rights, value($source, 'app', $rights), 'and every right');
+	is_sound($target, $database);
+
+	is_value($target, $database,
+		q{SELECT applied, state, revision, replayed FROM wf_transition(instance_of('approved'), 'SUBMITTED', 'APPROVED',
+			1, 1, comment => 'fine', payload => '{"amount": 3}', actor => 'ann', request_id => 'approve')},
+		't|APPROVED|2|t', 'a used request key replays');
+	is(sqlstate($target, $database,
+			q{SELECT * FROM wf_transition(instance_of('open'), 'SUBMITTED', 'REJECTED', 1, 1, actor => 'ann', request_id => 'approve')}),
+		'WF008', 'and refuses another command');
+	is_value($target, $database,
+		q{SELECT applied, state, revision FROM wf_transition(instance_of('open'), 'SUBMITTED', 'APPROVED', 1, 1, actor => 'ann')},
+		't|APPROVED|2', 'the next transition works');
+	is_value($target, $database,
+		q{SELECT applied, state, revision, material_version FROM wf_transition(instance_of('back'), 'SUBMITTED', 'REJECTED', 3, 2, actor => 'ann')},
+		't|REJECTED|4|2', 'also about material that came back');
+	is(sqlstate($target, $database, q{SELECT * FROM wf_start('review', 'open', '{"page": 1}')}),
+		'WF018', 'the open instance still keeps a second one out');
+	is(sqlstate($target, $database, q{DELETE FROM workflow.history}), '42501', 'history still is append-only');
+	is_value($target, $database,
+		q{SELECT version FROM wf_define(jsonb_set(wf_export('review'), '{states,SUBMITTED,on,LATER}', '"SUBMITTED"'))},
+		'3', 'the next version of the definition is the next one');
+	is_value($target, $database,
+		q{SET SESSION AUTHORIZATION clerk; SELECT tenant, actor, roles, proof FROM wf_whoami()},
+		'default|clerk|{law,fin}|session', 'members are who they were');
+	is_sound($target, $database);
+}
+
+done_testing();
