@@ -52,6 +52,11 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// An administrative step that stays where it is.
+    pub(super) fn stay(&mut self, kind: StepKind, here: StateId) {
+        self.push(kind, Some(here), here, None);
+    }
+
     fn push(&mut self, kind: StepKind, from: Option<StateId>, to: StateId, edge: Option<&Edge>) {
         self.revision += 1;
         self.steps.push(Step {
@@ -89,12 +94,17 @@ impl<'a> Chain<'a> {
                 None => break,
             }
         }
-        Ok(Plan {
+        Ok(self.finish())
+    }
+
+    /// The plan as far as it goes.
+    pub(super) fn finish(self) -> Plan {
+        Plan {
             steps: self.steps,
             revision: self.revision,
             round: self.round,
             entered_revision: self.entered_revision,
-        })
+        }
     }
 }
 

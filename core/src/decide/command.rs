@@ -2,7 +2,7 @@
 
 use super::chain::{Chain, first_true, guard_refused};
 use super::{Instance, Plan, Rejection, World};
-use crate::definition::{Definition, Edge, OnSupersede, StateId};
+use crate::definition::{Definition, Edge, OnSupersede, StateId, Task};
 use crate::refusal::{Position, Reason};
 
 /// Takes one edge of an instance that the caller has seen.
@@ -86,6 +86,7 @@ fn decide_transition(
         );
         return Err(instance.refuse(Reason::WrongState, message).into());
     }
+    direct(instance, edge, world)?;
     let branches = definition.states[from].branches(&edge.event);
     let chosen = choose(instance, branches, world)?;
     if chosen.target != edge.target {
@@ -100,6 +101,7 @@ fn decide_transition(
             .with("leads_to", leads_to.clone())
             .into());
     }
+    authorize(definition, instance, from, chosen, world)?;
     take(definition, instance, from, chosen, world)
 }
 
@@ -151,7 +153,11 @@ fn decide_send(
         );
         return Err(instance.refuse(Reason::WrongState, message).into());
     }
+    for edge in &here {
+        direct(instance, edge, world)?;
+    }
     let chosen = choose(instance, here.into_iter(), world)?;
+    authorize(definition, instance, from, chosen, world)?;
     take(definition, instance, from, chosen, world)
 }
 
@@ -228,7 +234,7 @@ fn edges_between<'a>(
 }
 
 /// Completes a refusal with what the caller expected.
-fn complete(
+pub(super) fn complete(
     rejection: Rejection,
     instance: &Instance,
     expected: &Position,
@@ -283,7 +289,8 @@ fn decides(definition: &Definition, here: &[&Edge], event: &str) -> bool {
     }
 }
 
-/// Roles of the edge and, for a verdict, of the seat that gives it.
+/// Roles of the edge and, for a verdict, of the one seat that gives it. Where several seats speak,
+/// each answers for itself.
 fn authorize(
     definition: &Definition,
     instance: &Instance,
@@ -291,44 +298,97 @@ fn authorize(
     edge: &Edge,
     world: &mut impl World,
 ) -> Result<(), Rejection> {
-    let refuse = |message: String| instance.refuse(Reason::NotAuthorized, message);
-    if !holds_one(world, &edge.roles) {
-        let message = format!(
-            "{} needs one of the roles {}",
-            edge.event,
-            edge.roles.join(", ")
-        );
-        return Err(refuse(message).into());
-    }
-    let Some(task) = definition.states[from]
-        .task
-        .as_ref()
-        .filter(|_| edge.decision.is_some())
+    check_edge(instance, edge, world)?;
+    let Some(task) = definition.states[from].task.as_ref().filter(|_| edge.decision.is_some())
     else {
         return Ok(());
     };
-    for seat in &task.seats {
-        if !holds_one(world, &seat.roles) {
-            let roles = seat.roles.join(", ");
-            let message = format!("seat {} needs one of the roles {roles}", seat.name);
-            return Err(refuse(message).into());
-        }
+    let trusted = match instance.tasks.as_slice() {
+        [one] => one.holder.as_deref() == Some(world.actor()),
+        _ => false,
+    };
+    if let [seat] = task.seats.as_slice()
+        && !trusted
+    {
+        check_seat(instance, &seat.name, &seat.roles, world)?;
     }
-    if !task.self_approval {
-        let submits = world.actor() == instance.started_by || world.is_author();
-        if submits {
-            return Err(refuse("the submitter may not decide".to_owned()).into());
-        }
+    check_submitter(instance, task, world)
+}
+
+/// Whether the actor holds a role of the edge.
+pub(super) fn check_edge(
+    instance: &Instance,
+    edge: &Edge,
+    world: &mut impl World,
+) -> Result<(), Rejection> {
+    if holds_one(world, &edge.roles) {
+        return Ok(());
+    }
+    let message = format!("{} needs one of the roles {}", edge.event, edge.roles.join(", "));
+    Err(instance.refuse(Reason::NotAuthorized, message).into())
+}
+
+/// Whether the actor holds a role of the seat.
+pub(super) fn check_seat(
+    instance: &Instance,
+    name: &str,
+    roles: &[String],
+    world: &mut impl World,
+) -> Result<(), Rejection> {
+    if holds_one(world, roles) {
+        return Ok(());
+    }
+    let message = format!("seat {name} needs one of the roles {}", roles.join(", "));
+    Err(instance.refuse(Reason::NotAuthorized, message).into())
+}
+
+/// Whether the actor may decide, given who submitted.
+pub(super) fn check_submitter(
+    instance: &Instance,
+    task: &Task,
+    world: &mut impl World,
+) -> Result<(), Rejection> {
+    if !task.self_approval && submits(instance, world) {
+        let message = "the submitter may not decide";
+        return Err(instance.refuse(Reason::NotAuthorized, message).into());
     }
     Ok(())
+}
+
+/// Whether the actor started the instance or is the author of the present material.
+pub(super) fn submits(instance: &Instance, world: &mut impl World) -> bool {
+    world.actor() == instance.started_by || world.is_author()
 }
 
 fn holds_one(world: &mut impl World, needed: &[String]) -> bool {
     needed.is_empty() || world.roles().iter().any(|role| needed.contains(role))
 }
 
+/// Whether a verdict may be given without naming a task.
+fn direct(instance: &Instance, edge: &Edge, world: &impl World) -> Result<(), Rejection> {
+    if edge.decision.is_none() {
+        return Ok(());
+    }
+    match instance.tasks.as_slice() {
+        [] => Ok(()),
+        [task] => match &task.holder {
+            Some(holder) if holder != world.actor() => {
+                let message = "another person holds the task";
+                let mut refusal = instance.refuse(Reason::NotAuthorized, message);
+                refusal.task_id = Some(task.id);
+                Err(refusal.into())
+            }
+            _ => Ok(()),
+        },
+        tasks => {
+            let message = format!("state {} is decided by {} seats", instance.state, tasks.len());
+            Err(instance.refuse(Reason::VotesRequired, message).into())
+        }
+    }
+}
+
 /// Whether the instance still is what the caller saw, as far as the caller said.
-fn current(instance: &Instance, expected: &Position) -> Result<(), Rejection> {
+pub(super) fn current(instance: &Instance, expected: &Position) -> Result<(), Rejection> {
     if let Some(version) = expected.material_version
         && version != instance.material_version
     {
@@ -352,7 +412,7 @@ fn current(instance: &Instance, expected: &Position) -> Result<(), Rejection> {
 }
 
 /// The branch that the guards choose.
-fn choose<'e>(
+pub(super) fn choose<'e>(
     instance: &Instance,
     branches: impl Iterator<Item = &'e Edge> + Clone,
     world: &mut impl World,
@@ -368,14 +428,13 @@ fn choose<'e>(
     }
 }
 
-fn take(
+pub(super) fn take(
     definition: &Definition,
     instance: &Instance,
     from: StateId,
     edge: &Edge,
     world: &mut impl World,
 ) -> Result<Plan, Rejection> {
-    authorize(definition, instance, from, edge, world)?;
     let mut chain = Chain::new(definition, instance);
     chain.follow(from, edge);
     chain.settle(world)
@@ -383,7 +442,7 @@ fn take(
 
 /// The state a row names. Definitions are immutable, so a row that names none is damage, not a lost
 /// race; it still must not take the backend down.
-fn standing_state(definition: &Definition, instance: &Instance) -> Result<StateId, Rejection> {
+pub(super) fn standing_state(definition: &Definition, instance: &Instance) -> Result<StateId, Rejection> {
     definition.state(&instance.state).ok_or_else(|| {
         let message = format!("the definition has no state {}", instance.state);
         instance.refuse(Reason::NoSuchTransition, message).into()

@@ -10,6 +10,8 @@
 
 mod chain;
 mod command;
+mod seats;
+mod task;
 pub mod votes;
 
 #[cfg(test)]
@@ -43,6 +45,42 @@ pub struct Instance {
     pub closed: bool,
     /// Who started it.
     pub started_by: String,
+    /// The tasks of its present round and material, removed seats left out.
+    pub tasks: Vec<SeatTask>,
+}
+
+/// A task of the present round, as far as decisions rest on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeatTask {
+    /// Its id.
+    pub id: Uuid,
+    /// Name of the seat.
+    pub seat: String,
+    /// Roles of which the decider must hold one; empty admits everybody.
+    pub roles: Vec<String>,
+    /// Whether its rejection alone decides.
+    pub veto: bool,
+    /// Whether it still waits for its vote.
+    pub open: bool,
+    /// Who has claimed it or had it assigned, while that holds.
+    pub holder: Option<String>,
+    /// For whom the holder acts.
+    pub delegated_by: Option<String>,
+    /// Its counted vote.
+    pub vote: Option<CountedVote>,
+}
+
+/// A vote that has been counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountedVote {
+    /// The event it was given by.
+    pub event: String,
+    /// In favour or against.
+    pub in_favour: bool,
+    /// Who gave it.
+    pub voter: String,
+    /// For whom, if not for themselves.
+    pub on_behalf_of: Option<String>,
 }
 
 /// What a guard says.
@@ -88,6 +126,10 @@ pub enum StepKind {
     Edge,
     /// New material came into force.
     Supersede,
+    /// A seat was added or removed.
+    Seat,
+    /// The instance was ended from outside its machine.
+    Cancel,
 }
 
 impl StepKind {
@@ -97,6 +139,8 @@ impl StepKind {
             StepKind::Start => "start",
             StepKind::Edge => "edge",
             StepKind::Supersede => "supersede",
+            StepKind::Seat => "seat",
+            StepKind::Cancel => "cancel",
         }
     }
 }
@@ -154,6 +198,8 @@ pub enum Rejection {
     MissingArgument(&'static str),
     /// The command names more than one thing (22023).
     Ambiguous(String),
+    /// The arguments ask for what cannot be (22023).
+    Invalid(String),
 }
 
 impl From<Refusal> for Rejection {

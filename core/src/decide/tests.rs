@@ -82,6 +82,7 @@ fn at(state: &str, revision: i64) -> Instance {
         material_version: 2,
         closed: ["APPROVED", "REJECTED"].contains(&state),
         started_by: "ann".to_owned(),
+        tasks: Vec::new(),
     }
 }
 
