@@ -4,6 +4,7 @@ SELECT pg_catalog.pg_extension_config_dump('workflow.applications', '');
 SELECT pg_catalog.pg_extension_config_dump('workflow.materials', '');
 SELECT pg_catalog.pg_extension_config_dump('workflow.instances', '');
 SELECT pg_catalog.pg_extension_config_dump('workflow.tasks', '');
+SELECT pg_catalog.pg_extension_config_dump('workflow.task_log', '');
 SELECT pg_catalog.pg_extension_config_dump('workflow.history', '');
 SELECT pg_catalog.pg_extension_config_dump('workflow.refusals', '');
 SELECT pg_catalog.pg_extension_config_dump('workflow.requests', '');

@@ -186,6 +186,132 @@ CREATE FUNCTION wf_get(
 COMMENT ON FUNCTION wf_get IS 'All a page needs, by instance, or by definition and business key (the open instance, else the latest). actions: for each event of the state, where it leads, whether the caller may take it now, and what stands in the way. Errors: WF005.';
 REVOKE ALL ON FUNCTION wf_get FROM PUBLIC;
 
+-- Human tasks
+
+CREATE FUNCTION wf_decide(
+    task uuid,
+    decision text,
+    expected_revision bigint,
+    material_version int,
+    comment text DEFAULT NULL,
+    payload jsonb DEFAULT NULL,
+    request_id text DEFAULT NULL,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_decide';
+COMMENT ON FUNCTION wf_decide IS 'The verdict of a task''s seat; decision is the name of an event of the state. Where several seats speak it is a vote: detail has for, against, open and needed, and the vote that makes the outcome certain moves the instance. Errors: WF006 the task is over, WF007, WF010 this person or seat has voted, and the rest of the catalogue.';
+REVOKE ALL ON FUNCTION wf_decide FROM PUBLIC;
+
+CREATE FUNCTION wf_task_claim(
+    task uuid,
+    lease_ms int DEFAULT NULL,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_task_claim';
+COMMENT ON FUNCTION wf_task_claim IS 'Takes a task for the actor alone, until released, or for lease_ms milliseconds (1 to 604800000). The same person again: nothing changes, or the lease begins anew. Errors: WF006, WF007, WF016 another person holds it.';
+REVOKE ALL ON FUNCTION wf_task_claim FROM PUBLIC;
+
+CREATE FUNCTION wf_task_release(
+    task uuid,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_task_release';
+COMMENT ON FUNCTION wf_task_release IS 'Gives a task back: to the delegator, or else to everybody of the role. A task that nobody holds stays so. Errors: WF006, WF007 another person holds it.';
+REVOKE ALL ON FUNCTION wf_task_release FROM PUBLIC;
+
+CREATE FUNCTION wf_task_assign(
+    task uuid,
+    assignee text,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_task_assign';
+COMMENT ON FUNCTION wf_task_assign IS 'Gives a task to a person, whoever holds it: privileged. Errors: WF006.';
+REVOKE ALL ON FUNCTION wf_task_assign FROM PUBLIC;
+
+CREATE FUNCTION wf_task_delegate(
+    task uuid,
+    to_actor text,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_task_delegate';
+COMMENT ON FUNCTION wf_task_delegate IS 'Lets another person act for the actor; history names both. A release gives the task back. Errors: WF006, WF007 another person holds it.';
+REVOKE ALL ON FUNCTION wf_task_delegate FROM PUBLIC;
+
+CREATE FUNCTION wf_task_transfer(
+    task uuid,
+    to_actor text,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_task_transfer';
+COMMENT ON FUNCTION wf_task_transfer IS 'Gives a task to another person for good. Errors: WF006, WF007 another person holds it.';
+REVOKE ALL ON FUNCTION wf_task_transfer FROM PUBLIC;
+
+CREATE FUNCTION wf_seat_add(
+    instance uuid,
+    seat jsonb,
+    expected_revision bigint,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_seat_add';
+COMMENT ON FUNCTION wf_seat_add IS 'Adds a seat, {"name", "roles", "veto"}, to the present round: privileged. Errors: 22023, WF001, WF003 the state has no seats, WF013.';
+REVOKE ALL ON FUNCTION wf_seat_add FROM PUBLIC;
+
+CREATE FUNCTION wf_seat_remove(
+    instance uuid,
+    seat text,
+    expected_revision bigint,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_seat_remove';
+COMMENT ON FUNCTION wf_seat_remove IS 'Takes an open seat out of the present round: privileged. If the seats that remain have decided, the round closes. Errors: 22023 the rest could not meet the rule, WF001, WF003, WF005 no such seat, WF010 the seat has voted.';
+REVOKE ALL ON FUNCTION wf_seat_remove FROM PUBLIC;
+
+CREATE FUNCTION wf_withdraw(
+    instance uuid,
+    expected_revision bigint,
+    comment text DEFAULT NULL,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_withdraw';
+COMMENT ON FUNCTION wf_withdraw IS 'Takes the question back: the submitter ends the instance while nobody has voted in this round. Errors: WF001, WF007 not the submitter, WF010 a seat has voted, WF013.';
+REVOKE ALL ON FUNCTION wf_withdraw FROM PUBLIC;
+
 -- Who is calling, and upkeep
 
 CREATE FUNCTION wf_as(

@@ -6,8 +6,10 @@ CREATE FUNCTION wf_grant(role_name name, capability text) RETURNS text
 AS $function$
 DECLARE
     reader constant text[] := ARRAY['wf_check', 'wf_export', 'wf_get', 'wf_validate', 'wf_whoami'];
-    participant constant text[] := reader || ARRAY['wf_lock', 'wf_send', 'wf_start',
-        'wf_supersede_material', 'wf_transition', 'wf_try_transition'];
+    participant constant text[] := reader || ARRAY['wf_decide', 'wf_lock', 'wf_send', 'wf_start',
+        'wf_supersede_material', 'wf_task_claim', 'wf_task_delegate', 'wf_task_release',
+        'wf_task_transfer', 'wf_transition', 'wf_try_transition', 'wf_withdraw'];
+    privileged constant text[] := ARRAY['wf_seat_add', 'wf_seat_remove', 'wf_task_assign'];
     granted text[];
     call record;
 BEGIN
@@ -20,9 +22,9 @@ BEGIN
     granted := CASE capability
         WHEN 'reader' THEN reader
         WHEN 'participant' THEN participant
-        WHEN 'backend' THEN participant || ARRAY['wf_as']
+        WHEN 'backend' THEN participant || privileged || ARRAY['wf_as']
         WHEN 'worker' THEN reader
-        WHEN 'operator' THEN reader || ARRAY['wf_grant', 'wf_member_remove', 'wf_member_set', 'wf_verify']
+        WHEN 'operator' THEN reader || privileged || ARRAY['wf_grant', 'wf_member_remove', 'wf_member_set', 'wf_verify']
         WHEN 'designer' THEN reader || ARRAY['wf_define']
     END;
     IF granted IS NULL THEN

@@ -83,21 +83,73 @@ CREATE TABLE workflow.tasks (
     round int NOT NULL,
     material_version int NOT NULL,
     roles text[] COLLATE "C" NOT NULL,
+    veto boolean NOT NULL,
+    one_vote_each boolean NOT NULL,
     opened_revision bigint NOT NULL,
     opened_at timestamptz NOT NULL,
+    due_at timestamptz,
+    holder text COLLATE "C",
+    held_until timestamptz,
+    delegated_by text COLLATE "C",
     closed_revision bigint,
     closed_at timestamptz,
     reason text,
     decision text COLLATE "C",
+    in_favour boolean,
     decided_by text COLLATE "C",
+    on_behalf_of text COLLATE "C",
     PRIMARY KEY (tenant_id, id)
 ) WITH (fillfactor = 80);
-CREATE UNIQUE INDEX tasks_open ON workflow.tasks (tenant_id, instance_id, seat) WHERE status = 'OPEN';
-CREATE INDEX tasks_instance ON workflow.tasks (tenant_id, instance_id);
+CREATE UNIQUE INDEX tasks_open ON workflow.tasks (tenant_id, instance_id, seat)
+    WHERE status OPERATOR(pg_catalog.=) 'OPEN';
+CREATE UNIQUE INDEX tasks_seat_vote ON workflow.tasks (tenant_id, instance_id, material_version, round, seat)
+    WHERE in_favour IS NOT NULL;
+CREATE UNIQUE INDEX tasks_person_vote ON workflow.tasks (tenant_id, instance_id, material_version, round, decided_by)
+    WHERE in_favour IS NOT NULL AND one_vote_each;
+CREATE INDEX tasks_round ON workflow.tasks (tenant_id, instance_id, round);
+CREATE INDEX tasks_worklist ON workflow.tasks (tenant_id, id)
+    WHERE status OPERATOR(pg_catalog.=) 'OPEN';
+CREATE INDEX tasks_due ON workflow.tasks (tenant_id, COALESCE(due_at, 'infinity'), id)
+    WHERE status OPERATOR(pg_catalog.=) 'OPEN';
 COMMENT ON TABLE workflow.tasks IS 'Human work: one row per seat and entry into a state.';
 COMMENT ON COLUMN workflow.tasks.roles IS 'Roles of which the decider must hold one; empty admits everybody.';
+COMMENT ON COLUMN workflow.tasks.veto IS 'Whether this seat''s rejection alone decides the round.';
+COMMENT ON COLUMN workflow.tasks.one_vote_each IS 'Whether one person has one vote in the round.';
+COMMENT ON COLUMN workflow.tasks.holder IS 'Who has claimed it, or had it assigned, delegated or transferred: only they may decide it.';
+COMMENT ON COLUMN workflow.tasks.held_until IS 'End of a claim with a lease; NULL: until released.';
+COMMENT ON COLUMN workflow.tasks.delegated_by IS 'For whom the holder acts; a release gives the task back to them.';
 COMMENT ON COLUMN workflow.tasks.reason IS 'Why a SUPERSEDED or CANCELLED task was closed.';
 COMMENT ON COLUMN workflow.tasks.decision IS 'Event by which a COMPLETED task was decided.';
+COMMENT ON COLUMN workflow.tasks.in_favour IS 'Its counted vote, where several seats speak.';
+
+CREATE TYPE workflow.task_step AS ENUM ('vote', 'claim', 'release', 'assign', 'delegate', 'transfer');
+COMMENT ON TYPE workflow.task_step IS 'What happened to a task without outdating the page that shows its instance.';
+
+CREATE TABLE workflow.task_log (
+    tenant_id text COLLATE "C" NOT NULL,
+    instance_id uuid NOT NULL,
+    work bigint NOT NULL,
+    step workflow.task_step NOT NULL,
+    task_id uuid NOT NULL,
+    seat text COLLATE "C" NOT NULL,
+    revision bigint NOT NULL,
+    round int NOT NULL,
+    material_version int NOT NULL,
+    event text COLLATE "C",
+    in_favour boolean,
+    actor text COLLATE "C" NOT NULL,
+    on_behalf_of text COLLATE "C",
+    to_actor text COLLATE "C",
+    proof workflow.proof NOT NULL,
+    comment text,
+    payload jsonb,
+    request_id text COLLATE "C",
+    at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, instance_id, work)
+);
+COMMENT ON TABLE workflow.task_log IS 'One row per unit of work of an instance, append-only: votes and changes of hands.';
+COMMENT ON COLUMN workflow.task_log.work IS 'Count of the instance''s work after this row.';
+COMMENT ON COLUMN workflow.task_log.to_actor IS 'Who holds the task afterwards.';
 
 CREATE TABLE workflow.history (
     tenant_id text COLLATE "C" NOT NULL,
@@ -196,6 +248,8 @@ COMMENT ON FUNCTION workflow.refuse_change() IS 'Raises 42501: the table is appe
 REVOKE ALL ON FUNCTION workflow.refuse_change() FROM PUBLIC;
 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON workflow.history
+    FOR EACH STATEMENT EXECUTE FUNCTION workflow.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON workflow.task_log
     FOR EACH STATEMENT EXECUTE FUNCTION workflow.refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON workflow.materials
     FOR EACH STATEMENT EXECUTE FUNCTION workflow.refuse_change();

@@ -1,11 +1,14 @@
 //! The SQL functions: arguments in, answer out, one file per group.
 
 pub mod answer;
+pub mod decide;
 pub mod define;
 pub mod identity;
 pub mod query;
+pub mod seat;
 pub mod send;
 pub mod start;
 pub mod supersede;
+pub mod task;
 pub mod transition;
 pub mod upkeep;

@@ -89,8 +89,8 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
             command,
             &moved,
             Remarks {
-                comment: None,
                 payload: payload.as_ref(),
+                ..Remarks::default()
             },
         )
     })?;

@@ -209,6 +209,7 @@ fn begin(
         material_version: application.material_version,
         closed: false,
         started_by: command.caller.actor.clone(),
+        tasks: Vec::new(),
     };
     let material = Material::Stored {
         application: application.id,
@@ -248,19 +249,9 @@ fn begin(
         revision: 0,
         at: Time::now(),
     };
-    write::record(command, &scene, &plan, None, Remarks::default())?;
+    write::record(command, &scene, &plan, Remarks::default())?;
     let task_ids = write::open_tasks(command, &scene, &plan)?;
-    Ok(Outcome {
-        applied: true,
-        instance_id: Some(instance.id),
-        application_id: Some(application.id),
-        state: Some(rest.name.clone()),
-        revision: Some(plan.revision),
-        material_version: Some(application.material_version),
-        task_ids,
-        attempts: 1,
-        ..Outcome::default()
-    })
+    Ok(scene.outcome(&plan, task_ids, 1))
 }
 
 /// The application's row is written by every start, so nobody else can be starting now.

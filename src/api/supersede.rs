@@ -15,7 +15,7 @@ use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, InProgress};
 use crate::engine::request::Fingerprint;
 use crate::engine::world::{Material, ServerWorld};
-use crate::engine::write::{self, Closing, Remarks, Scene};
+use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::call::Call;
 use crate::pg::entry::Answer;
 use crate::pg::report::Report;
@@ -162,20 +162,21 @@ fn carry_out(command: &Command<'_>, change: &Change, version: i32) -> Result<i32
         plan,
         ..
     } = change;
-    if !write::move_instance(command, definition, row, plan, version) {
+    if !write::move_to_material(command, definition, row, plan, version) {
         return Err(trigger_interfered("a trigger kept an instance from moving"));
     }
     let scene = Scene {
-        instance: row.instance.id,
-        application: row.instance.application_id,
-        definition,
         material_version: version,
-        revision: row.instance.revision,
-        at: Time::now(),
+        ..Scene::of(row, definition)
     };
     let reason = format!("material {version} came into force");
-    let closed = write::close_tasks(command, &scene, &Closing::Outdated { reason: &reason })?;
-    write::record(command, &scene, plan, None, Remarks::default())?;
+    let ending = Ending {
+        status: "SUPERSEDED",
+        reason: &reason,
+        seat: None,
+    };
+    let closed = write::close_tasks(command, &scene, &ending)?;
+    write::record(command, &scene, plan, Remarks::default())?;
     write::open_tasks(command, &scene, plan)?;
-    Ok(closed.len() as i32)
+    Ok(closed as i32)
 }

@@ -12,11 +12,11 @@ use crate::engine::failure::Failure;
 use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
 use crate::engine::request::Fingerprint;
 use crate::engine::world::{Material, ServerWorld};
-use crate::engine::write::{self, Closing, Remarks, Scene};
+use crate::engine::write::{self, Ending, Remarks, Scene, Verdict};
 use crate::pg::call::Call;
 use crate::pg::entry::Answer;
 use crate::pg::report::Report;
-use crate::pg::value::{Jsonb, Time};
+use crate::pg::value::Jsonb;
 use crate::store;
 use crate::store::definitions;
 
@@ -174,9 +174,11 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
                 return Err(instance::explain(command, failure, &wanted)?);
             }
         };
+        let comment = arguments.comment.as_deref();
         let remarks = Remarks {
-            comment: arguments.comment.as_deref(),
+            comment,
             payload,
+            ..Remarks::default()
         };
         finish(command, &moved, remarks)
     })?;
@@ -186,56 +188,43 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
 /// Everything that goes with a step along an edge, once the instance has moved.
 pub fn finish(
     command: &Command<'_>,
-    moved: &Moved,
+    moved: &Moved<Plan>,
     remarks: Remarks<'_>,
 ) -> Result<Outcome, Failure> {
     let Moved {
         before,
         definition,
-        plan,
+        decision: plan,
         attempts,
     } = moved;
-    let machine = &definition.machine;
-    let scene = Scene {
-        instance: before.instance.id,
-        application: before.instance.application_id,
-        definition,
-        material_version: before.instance.material_version,
-        revision: before.instance.revision,
-        at: Time::now(),
-    };
+    let scene = Scene::of(before, definition);
     let first = plan.first();
-    let event = first.event.clone();
-    let had_task = first
-        .from
-        .is_some_and(|from| machine.states[from].task.is_some());
-    let mut task = None;
-    if had_task {
-        let name = event.as_deref().unwrap_or_default();
-        let reason = format!("the state was left by {name}");
-        let closing = if first.decision.is_some() {
-            Closing::Decided { event: name }
-        } else {
-            Closing::Outdated { reason: &reason }
+    let event = first.event.as_deref().unwrap_or_default();
+    let mut remarks = remarks;
+    // A verdict that names no task is that of the one seat there is.
+    if let ([task], Some(_)) = (before.instance.tasks.as_slice(), first.decision) {
+        let on_behalf_of = task.delegated_by.as_deref();
+        let verdict = Verdict {
+            task: task.id,
+            event,
+            in_favour: None,
+            on_behalf_of,
         };
-        task = write::close_tasks(command, &scene, &closing)?
-            .first()
-            .copied();
+        write::complete_task(command, &verdict, scene.revision + 1, scene.at)?;
+        remarks.task = Some(task.id);
+        remarks.on_behalf_of = on_behalf_of;
+    } else if !before.instance.tasks.is_empty() {
+        let reason = format!("the state was left by {event}");
+        let ending = Ending {
+            status: "SUPERSEDED",
+            reason: &reason,
+            seat: None,
+        };
+        write::close_tasks(command, &scene, &ending)?;
     }
-    write::record(command, &scene, plan, task, remarks)?;
+    write::record(command, &scene, plan, remarks)?;
     let task_ids = write::open_tasks(command, &scene, plan)?;
-    Ok(Outcome {
-        applied: true,
-        instance_id: Some(scene.instance),
-        application_id: Some(scene.application),
-        state: Some(machine.states[plan.rest()].name.clone()),
-        revision: Some(plan.revision),
-        material_version: Some(scene.material_version),
-        event,
-        task_ids,
-        attempts: *attempts,
-        ..Outcome::default()
-    })
+    Ok(scene.outcome(plan, task_ids, *attempts))
 }
 
 /// `wf_check`

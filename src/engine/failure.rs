@@ -32,7 +32,9 @@ impl From<Rejection> for Failure {
         match rejection {
             Rejection::Refused(refusal) => Failure::Refused(refusal),
             Rejection::MissingArgument(name) => Failure::Error(Report::null(name)),
-            Rejection::Ambiguous(message) => Failure::Error(Report::invalid(message)),
+            Rejection::Ambiguous(message) | Rejection::Invalid(message) => {
+                Failure::Error(Report::invalid(message))
+            }
         }
     }
 }

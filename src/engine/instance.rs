@@ -11,6 +11,7 @@ use workflow_core::refusal::{Refusal, Winner};
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, busy, trigger_interfered};
 use crate::engine::world::{Material, ServerWorld};
+use crate::engine::write;
 use crate::pg::backend;
 use crate::pg::report::Report;
 use crate::pg::value::{Jsonb, Value};
@@ -23,14 +24,31 @@ const ATTEMPTS: i32 = 3;
 /// How often a command is decided anew when only `work` has moved, before it gives way.
 const WORK_ATTEMPTS: i32 = 100;
 
+/// What a decision does to the instance's row.
+pub trait Effect {
+    /// The steps it takes; `None` if it leaves the revision as it is.
+    fn plan(&self) -> Option<&Plan>;
+
+    /// Whether anything is written at all.
+    fn writes(&self) -> bool {
+        true
+    }
+}
+
+impl Effect for Plan {
+    fn plan(&self) -> Option<&Plan> {
+        Some(self)
+    }
+}
+
 /// What was decided and done.
-pub struct Moved {
+pub struct Moved<T> {
     /// The row before.
     pub before: InstanceRow,
     /// Its definition.
     pub definition: Rc<Published>,
-    /// What was done.
-    pub plan: Plan,
+    /// What was decided.
+    pub decision: T,
     /// How often it was decided.
     pub attempts: i32,
 }
@@ -69,32 +87,25 @@ pub struct Approach {
 }
 
 /// Decides on an instance and moves it, under the condition that it still is as it was read.
-/// `decide` makes the plan; `write` carries out what goes with it, once the row is ours.
-pub fn change(
+pub fn change<T: Effect>(
     command: &Command<'_>,
     id: Uuid,
     approach: &Approach,
     payload: Option<&Jsonb>,
-    mut decide: impl FnMut(&Published, &InstanceRow, &mut ServerWorld<'_>) -> Result<Plan, Failure>,
-) -> Result<Moved, Failure> {
-    let mut locked = false;
-    if approach.pessimistic {
-        // A lock on nothing is no lock: existence is answered by the read.
-        lock(command, id)?;
-        locked = true;
-    }
+    mut decide: impl FnMut(&Published, &InstanceRow, &mut ServerWorld<'_>) -> Result<T, Failure>,
+) -> Result<Moved<T>, Failure> {
     let mut attempts = 1;
     let (mut row, mut definition) = read(command, id)?;
-    if !locked
-        && backend::keeps_snapshot()
+    // The snapshot may be older than what the caller has seen: then the lock raises 40001, where a
+    // refusal would be false.
+    let snapshot_is_older = backend::keeps_snapshot()
         && approach
             .expected_revision
-            .is_some_and(|revision| revision > row.instance.revision)
-    {
-        // The snapshot may be older than what the caller has seen: then the lock raises 40001,
-        // where a refusal would be false.
+            .is_some_and(|revision| revision > row.instance.revision);
+    let mut locked = approach.pessimistic || snapshot_is_older;
+    if locked {
         lock(command, id)?;
-        locked = true;
+        (row, definition) = read(command, id)?;
     }
     loop {
         let material = Material::Stored {
@@ -103,16 +114,14 @@ pub fn change(
         };
         let mut world = ServerWorld::new(command.spi, &command.caller, material, payload);
         let decision = decide(&definition, &row, &mut world);
-        let plan = world
+        let decision = world
             .finish(decision)
             .map_err(|failure| numbered(failure, attempts))?;
-
-        let version = row.instance.material_version;
-        if super::write::move_instance(command, &definition, &row, &plan, version) {
+        if !decision.writes() || write::move_instance(command, &definition, &row, &decision) {
             return Ok(Moved {
                 before: row,
                 definition,
-                plan,
+                decision,
                 attempts,
             });
         }
@@ -126,28 +135,40 @@ pub fn change(
             }
             lock(command, id).map_err(|failure| numbered(failure, attempts))?;
             locked = true;
+            (row, definition) = read(command, id)?;
         } else {
-            let revision_moved = now.instance.revision != row.instance.revision;
-            let limit = if revision_moved {
-                ATTEMPTS
-            } else {
-                WORK_ATTEMPTS
-            };
-            // With an explicit revision the next decision answers why the race was lost.
-            let answers = revision_moved && approach.expected_revision.is_some();
-            if attempts >= limit && !answers {
-                return Err(busy("other commands were faster each time", attempts).into());
-            }
-            if revision_moved && !answers {
-                back_off(command, attempts)?;
-            }
+            lost(command, approach, &row, &now, attempts)?;
+            (row, definition) = (now, pinned);
         }
         attempts += 1;
-        (row, definition) = if locked {
-            read(command, id)?
-        } else {
-            (now, pinned)
-        };
+    }
+}
+
+/// Somebody was faster: whether to decide again.
+fn lost(
+    command: &Command<'_>,
+    approach: &Approach,
+    before: &InstanceRow,
+    now: &InstanceRow,
+    attempts: i32,
+) -> Result<(), Failure> {
+    let revision_moved = now.instance.revision != before.instance.revision;
+    if revision_moved && approach.expected_revision.is_some() {
+        // The next decision answers why the race was lost.
+        return Ok(());
+    }
+    let limit = if revision_moved {
+        ATTEMPTS
+    } else {
+        WORK_ATTEMPTS
+    };
+    if attempts >= limit {
+        return Err(busy("other commands were faster each time", attempts).into());
+    }
+    if revision_moved {
+        back_off(command, attempts)
+    } else {
+        Ok(())
     }
 }
 

@@ -1,11 +1,13 @@
 //! Carries out a plan: the conditional update first, then what goes with it.
 
 use uuid::Uuid;
-use workflow_core::decide::{Plan, Step};
-use workflow_core::definition::Decision;
+use workflow_core::decide::{Plan, Step, StepKind};
+use workflow_core::definition::{Decision, Seat, Task};
+use workflow_core::outcome::Outcome;
 
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::instance::Effect;
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::settings;
 use crate::store::definitions::Published;
@@ -18,6 +20,10 @@ pub struct Remarks<'a> {
     pub comment: Option<&'a str>,
     /// For guards, the history and the outbox.
     pub payload: Option<&'a Jsonb>,
+    /// The task that the command decides.
+    pub task: Option<Uuid>,
+    /// For whom the actor acts, if not for themselves.
+    pub on_behalf_of: Option<&'a str>,
 }
 
 /// The conditional update. False if the row is held by somebody else, or no longer as it was read.
@@ -25,12 +31,42 @@ pub fn move_instance(
     command: &Command<'_>,
     definition: &Published,
     before: &InstanceRow,
-    plan: &Plan,
+    decision: &impl Effect,
+) -> bool {
+    let material_version = before.instance.material_version;
+    move_to_material(command, definition, before, decision, material_version)
+}
+
+/// The same, to another material.
+pub fn move_to_material(
+    command: &Command<'_>,
+    definition: &Published,
+    before: &InstanceRow,
+    decision: &impl Effect,
     material_version: i32,
 ) -> bool {
     let instance = &before.instance;
-    let rest = &definition.machine.states[plan.rest()];
-    let entered = plan.entered_revision.unwrap_or(before.entered_revision);
+    let now = match decision.plan() {
+        Some(plan) => {
+            let rest = &definition.machine.states[plan.rest()];
+            Row {
+                state: &rest.name,
+                revision: plan.revision,
+                round: plan.round,
+                closed: rest.is_final || plan.first().kind == StepKind::Cancel,
+                entered_revision: plan.entered_revision.unwrap_or(before.entered_revision),
+                work: before.work,
+            }
+        }
+        None => Row {
+            state: &instance.state,
+            revision: instance.revision,
+            round: instance.round,
+            closed: instance.closed,
+            entered_revision: before.entered_revision,
+            work: before.work + 1,
+        },
+    };
     let moved = command.spi.run(
         &statements::MOVE_INSTANCE,
         &[
@@ -40,15 +76,26 @@ pub fn move_instance(
             Value::Bigint(instance.revision),
             Value::Int(instance.material_version),
             Value::Bigint(before.work),
-            Value::Text(&rest.name),
-            Value::Bigint(plan.revision),
-            Value::Int(plan.round),
+            Value::Text(now.state),
+            Value::Bigint(now.revision),
+            Value::Int(now.round),
             Value::Int(material_version),
-            Value::Bool(rest.is_final),
-            Value::Bigint(entered),
+            Value::Bool(now.closed),
+            Value::Bigint(now.entered_revision),
+            Value::Bigint(now.work),
         ],
     );
     moved.count() == 1
+}
+
+/// An instance's row as it will be.
+struct Row<'a> {
+    state: &'a str,
+    revision: i64,
+    round: i32,
+    closed: bool,
+    entered_revision: i64,
+    work: i64,
 }
 
 /// Where a plan is carried out.
@@ -67,45 +114,105 @@ pub struct Scene<'a> {
     pub at: Time,
 }
 
-/// Closes the open tasks of an instance whose row is ours; gives their ids.
+impl<'a> Scene<'a> {
+    /// The scene of an instance that has just been moved: its row is ours, so the clock is read now.
+    pub fn of(before: &InstanceRow, definition: &'a Published) -> Scene<'a> {
+        Scene {
+            instance: before.instance.id,
+            application: before.instance.application_id,
+            definition,
+            material_version: before.instance.material_version,
+            revision: before.instance.revision,
+            at: Time::now(),
+        }
+    }
+
+    /// The outcome of a plan that was carried out here.
+    pub fn outcome(&self, plan: &Plan, task_ids: Vec<Uuid>, attempts: i32) -> Outcome {
+        Outcome {
+            applied: true,
+            instance_id: Some(self.instance),
+            application_id: Some(self.application),
+            state: Some(self.definition.machine.states[plan.rest()].name.clone()),
+            revision: Some(plan.revision),
+            material_version: Some(self.material_version),
+            event: plan.first().event.clone(),
+            task_ids,
+            attempts,
+            ..Outcome::default()
+        }
+    }
+}
+
+/// The verdict that completes a task.
+pub struct Verdict<'a> {
+    /// The task.
+    pub task: Uuid,
+    /// The event.
+    pub event: &'a str,
+    /// Its counted vote, where several seats speak.
+    pub in_favour: Option<bool>,
+    /// For whom the actor decides, if not for themselves.
+    pub on_behalf_of: Option<&'a str>,
+}
+
+/// Completes one open task; `revision` is the one by which it is completed.
+pub fn complete_task(
+    command: &Command<'_>,
+    verdict: &Verdict<'_>,
+    revision: i64,
+    at: Time,
+) -> Result<(), Failure> {
+    let completed = command.spi.run(
+        &statements::COMPLETE_TASK,
+        &[
+            command.tenant(),
+            Value::Uuid(verdict.task),
+            Value::Bigint(revision),
+            Value::Time(at),
+            Value::Text(verdict.event),
+            Value::optional(verdict.in_favour, Value::Bool),
+            Value::Text(&command.caller.actor),
+            Value::optional(verdict.on_behalf_of, Value::Text),
+        ],
+    );
+    if completed.count() != 1 {
+        return Err(trigger_interfered(
+            "a trigger kept a task from being completed",
+        ));
+    }
+    Ok(())
+}
+
+/// How tasks end that nobody decided.
+pub struct Ending<'a> {
+    /// SUPERSEDED or CANCELLED.
+    pub status: &'a str,
+    /// Why, for people.
+    pub reason: &'a str,
+    /// Only this seat.
+    pub seat: Option<&'a str>,
+}
+
+/// Closes open tasks of an instance whose row is ours; gives their number.
 pub fn close_tasks(
     command: &Command<'_>,
     scene: &Scene<'_>,
-    closing: &Closing<'_>,
-) -> Result<Vec<Uuid>, Failure> {
-    let (status, reason, decision) = match closing {
-        Closing::Decided { event } => ("COMPLETED", None, Some(*event)),
-        Closing::Outdated { reason } => ("SUPERSEDED", Some(*reason), None),
-    };
-    let decided_by = decision.map(|_| command.caller.actor.as_str());
+    ending: &Ending<'_>,
+) -> Result<u64, Failure> {
     let closed = command.spi.run(
         &statements::CLOSE_TASKS,
         &[
             command.tenant(),
             Value::Uuid(scene.instance),
-            Value::Text(status),
+            Value::Text(ending.status),
             Value::Bigint(scene.revision + 1),
             Value::Time(scene.at),
-            Value::optional(reason, Value::Text),
-            Value::optional(decision, Value::Text),
-            Value::optional(decided_by, Value::Text),
+            Value::Text(ending.reason),
+            Value::optional(ending.seat, Value::Text),
         ],
     );
-    closed.rows().map(|row| Ok(row.uuid(0)?)).collect()
-}
-
-/// How tasks end.
-pub enum Closing<'a> {
-    /// By the verdict of their seat.
-    Decided {
-        /// The verdict's event.
-        event: &'a str,
-    },
-    /// By something else.
-    Outdated {
-        /// Why, for people.
-        reason: &'a str,
-    },
+    Ok(closed.count())
 }
 
 /// Writes the history and outbox rows of a plan.
@@ -113,7 +220,6 @@ pub fn record(
     command: &Command<'_>,
     scene: &Scene<'_>,
     plan: &Plan,
-    task: Option<Uuid>,
     remarks: Remarks<'_>,
 ) -> Result<(), Failure> {
     for (index, step) in plan.steps.iter().enumerate() {
@@ -124,8 +230,7 @@ pub fn record(
         } else {
             Remarks::default()
         };
-        let task = task.filter(|_| index == 0);
-        record_step(command, scene, step, revision, task, said)?;
+        record_step(command, scene, step, revision, said)?;
     }
     Ok(())
 }
@@ -135,7 +240,6 @@ fn record_step(
     scene: &Scene<'_>,
     step: &Step,
     revision: i64,
-    task: Option<Uuid>,
     remarks: Remarks<'_>,
 ) -> Result<(), Failure> {
     let states = &scene.definition.machine.states;
@@ -158,13 +262,14 @@ fn record_step(
             Value::Int(step.round),
             Value::Int(scene.material_version),
             Value::Int(scene.definition.version),
-            Value::optional(task, Value::Uuid),
+            Value::optional(remarks.task, Value::Uuid),
             Value::Text(&command.caller.actor),
             Value::Text(command.caller.proof),
             Value::optional(remarks.comment, Value::Text),
             payload.clone(),
             command.request_key(),
             Value::Time(scene.at),
+            Value::optional(remarks.on_behalf_of, Value::Text),
         ],
     );
     if written.count() != 1 {
@@ -211,28 +316,104 @@ pub fn open_tasks(
     plan: &Plan,
 ) -> Result<Vec<Uuid>, Failure> {
     let rest = &scene.definition.machine.states[plan.rest()];
-    let mut ids = Vec::new();
-    for seat in rest.task.iter().flat_map(|task| &task.seats) {
-        let id = Uuid::now_v7();
-        let opened = command.spi.run(
-            &statements::INSERT_TASK,
-            &[
-                command.tenant(),
-                Value::Uuid(id),
-                Value::Uuid(scene.instance),
-                Value::Text(&seat.name),
-                Value::Text(&rest.name),
-                Value::Int(plan.round),
-                Value::Int(scene.material_version),
-                Value::Texts(&seat.roles),
-                Value::Bigint(plan.revision),
-                Value::Time(scene.at),
-            ],
-        );
-        if opened.count() != 1 {
-            return Err(trigger_interfered("a trigger kept a task out"));
-        }
-        ids.push(id);
+    let Some(task) = &rest.task else {
+        return Ok(Vec::new());
+    };
+    task.seats
+        .iter()
+        .map(|seat| open_task(command, scene, plan, task, seat))
+        .collect()
+}
+
+/// Opens the task of one seat; gives its id.
+pub fn open_task(
+    command: &Command<'_>,
+    scene: &Scene<'_>,
+    plan: &Plan,
+    task: &Task,
+    seat: &Seat,
+) -> Result<Uuid, Failure> {
+    let rest = &scene.definition.machine.states[plan.rest()];
+    let id = Uuid::now_v7();
+    let opened = command.spi.run(
+        &statements::INSERT_TASK,
+        &[
+            command.tenant(),
+            Value::Uuid(id),
+            Value::Uuid(scene.instance),
+            Value::Text(&seat.name),
+            Value::Text(&rest.name),
+            Value::Int(plan.round),
+            Value::Int(scene.material_version),
+            Value::Texts(&seat.roles),
+            Value::Bool(seat.veto),
+            Value::Bool(task.one_vote_each),
+            Value::Bigint(plan.revision),
+            Value::Time(scene.at),
+            Value::optional(task.due.as_deref(), Value::Text),
+        ],
+    );
+    if opened.count() != 1 {
+        return Err(trigger_interfered("a trigger kept a task out"));
     }
-    Ok(ids)
+    Ok(id)
+}
+
+/// A change of hands or a vote, for the task log.
+pub struct LogEntry<'a> {
+    /// Its kind, in the words of `workflow.task_step`.
+    pub step: &'static str,
+    /// The task.
+    pub task: Uuid,
+    /// Its seat.
+    pub seat: &'a str,
+    /// The event of a vote.
+    pub event: Option<&'a str>,
+    /// The side of a vote.
+    pub in_favour: Option<bool>,
+    /// For whom the actor acts.
+    pub on_behalf_of: Option<&'a str>,
+    /// Who holds the task afterwards.
+    pub to_actor: Option<&'a str>,
+}
+
+/// Writes the task log's row of a command that has counted one unit of work.
+pub fn log_work(
+    command: &Command<'_>,
+    before: &InstanceRow,
+    entry: &LogEntry<'_>,
+    remarks: Remarks<'_>,
+    at: Time,
+) -> Result<(), Failure> {
+    let instance = &before.instance;
+    let written = command.spi.run(
+        &statements::INSERT_TASK_LOG,
+        &[
+            command.tenant(),
+            Value::Uuid(instance.id),
+            Value::Bigint(before.work + 1),
+            Value::Text(entry.step),
+            Value::Uuid(entry.task),
+            Value::Text(entry.seat),
+            Value::Bigint(instance.revision),
+            Value::Int(instance.round),
+            Value::Int(instance.material_version),
+            Value::optional(entry.event, Value::Text),
+            Value::optional(entry.in_favour, Value::Bool),
+            Value::Text(&command.caller.actor),
+            Value::optional(entry.on_behalf_of, Value::Text),
+            Value::optional(entry.to_actor, Value::Text),
+            Value::Text(command.caller.proof),
+            Value::optional(remarks.comment, Value::Text),
+            Value::optional(remarks.payload, Value::Jsonb),
+            command.request_key(),
+            Value::Time(at),
+        ],
+    );
+    if written.count() != 1 {
+        return Err(trigger_interfered(
+            "a trigger kept a row of the task log out",
+        ));
+    }
+    Ok(())
 }

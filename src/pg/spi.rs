@@ -13,7 +13,7 @@ use uuid::Uuid;
 use workflow_core::sqlstate::SqlState;
 
 use super::report::Report;
-use super::value::{self, Jsonb, Value};
+use super::value::{self, Jsonb, Time, Value};
 
 /// SQL with its argument types, and the plan once there is one.
 pub struct Statement {
@@ -222,6 +222,8 @@ impl Row {
         oid, opt_oid, Oid, |datum| Ok(Oid::from(datum.value() as u32)));
     column!(/// A bigint.
         bigint, opt_bigint, i64, |datum| Ok(datum.value() as i64));
+    column!(/// A timestamptz.
+        time, opt_time, Time, |datum| Ok(Time(datum.value() as i64)));
     column!(/// A text.
         text, opt_text, String,
         // SAFETY: the statement gives a text in this column.

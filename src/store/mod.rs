@@ -5,10 +5,10 @@ pub mod definitions;
 pub mod statements;
 
 use uuid::Uuid;
-use workflow_core::decide::Instance;
+use workflow_core::decide::{CountedVote, Instance, SeatTask};
 
 use crate::pg::report::Report;
-use crate::pg::spi::Spi;
+use crate::pg::spi::{Row, Spi};
 use crate::pg::value::Value;
 
 /// An instance as it was read, with what only the engine needs.
@@ -34,12 +34,21 @@ impl InstanceRow {
     }
 }
 
-/// Reads an instance without locking it.
+/// Reads an instance with the tasks of its round, without locking it.
 pub fn read_instance(spi: &Spi, tenant: &str, id: Uuid) -> Result<Option<InstanceRow>, Report> {
     let arguments = [Value::Text(tenant), Value::Uuid(id)];
-    let Some(row) = spi.one(&statements::READ_INSTANCE, &arguments) else {
+    let rows = spi.run(&statements::READ_INSTANCE, &arguments);
+    let Some(row) = rows.row(0) else {
         return Ok(None);
     };
+    let mut tasks = Vec::new();
+    for row in rows.rows() {
+        if let Some(id) = row.opt_uuid(10)? {
+            tasks.push((row.opt_time(21)?, read_task(&row, id)?));
+        }
+    }
+    // Votes in the order in which they were given, then what is open.
+    tasks.sort_by_key(|(closed_at, task)| (closed_at.is_none(), *closed_at, task.id));
     Ok(Some(InstanceRow {
         instance: Instance {
             id,
@@ -50,9 +59,39 @@ pub fn read_instance(spi: &Spi, tenant: &str, id: Uuid) -> Result<Option<Instanc
             material_version: row.int(6)?,
             closed: row.bool(7)?,
             started_by: row.text(9)?,
+            tasks: tasks.into_iter().map(|(_, task)| task).collect(),
         },
         definition_id: row.uuid(1)?,
         work: row.bigint(4)?,
         entered_revision: row.bigint(8)?,
     }))
+}
+
+fn read_task(row: &Row, id: Uuid) -> Result<SeatTask, Report> {
+    let open = row.bool(14)?;
+    let vote = match (open, row.opt_bool(18)?) {
+        (false, Some(in_favour)) => Some(CountedVote {
+            event: row.text(17)?,
+            in_favour,
+            voter: row.text(19)?,
+            on_behalf_of: row.opt_text(20)?,
+        }),
+        _ => None,
+    };
+    let holder = row.opt_text(15)?;
+    let delegated_by = if holder.is_some() {
+        row.opt_text(16)?
+    } else {
+        None
+    };
+    Ok(SeatTask {
+        id,
+        seat: row.text(11)?,
+        roles: row.texts(12)?,
+        veto: row.bool(13)?,
+        open,
+        holder,
+        delegated_by,
+        vote,
+    })
 }

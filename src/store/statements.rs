@@ -17,10 +17,24 @@ use crate::pg::spi::Statement;
 
 // Instances
 
+/// With the tasks of its present round and material, one row each. A claim that has run out holds
+/// nothing.
 pub static READ_INSTANCE: Statement = Statement::new(
     "SELECT i.application_id, i.definition_id, i.state, i.revision, i.work, i.round,
-            i.material_version, i.closed, i.entered_revision, i.started_by
+            i.material_version, i.closed, i.entered_revision, i.started_by,
+            t.id, t.seat, t.roles, t.veto,
+            t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status,
+            CASE WHEN t.held_until IS NULL
+                   OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+                 THEN t.holder END,
+            t.delegated_by, t.decision, t.in_favour, t.decided_by, t.on_behalf_of, t.closed_at
        FROM workflow.instances i
+       LEFT JOIN workflow.tasks t
+         ON t.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+        AND t.instance_id OPERATOR(pg_catalog.=) i.id
+        AND t.round OPERATOR(pg_catalog.=) i.round
+        AND t.material_version OPERATOR(pg_catalog.=) i.material_version
+        AND t.status OPERATOR(pg_catalog.=) ANY ('{OPEN,COMPLETED}'::workflow.task_status[])
       WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) $2",
     &[TEXT, UUID],
 );
@@ -46,7 +60,7 @@ pub static TRY_LOCK_INSTANCE: Statement = Statement::new(
 pub static MOVE_INSTANCE: Statement = Statement::new(
     "UPDATE workflow.instances i
         SET state = $7, revision = $8, round = $9, material_version = $10, closed = $11,
-            entered_revision = $12
+            entered_revision = $12, work = $13
        FROM (SELECT f.id
                FROM workflow.instances f
               WHERE f.tenant_id OPERATOR(pg_catalog.=) $1 AND f.id OPERATOR(pg_catalog.=) $2
@@ -185,7 +199,9 @@ pub static SAME_MATERIAL: Statement = Statement::new(
 pub static OPEN_TASKS: Statement = Statement::new(
     "SELECT COALESCE(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
                 'task_id', t.id, 'seat', t.seat, 'roles', t.roles,
-                'opened_at', t.opened_at, 'opened_revision', t.opened_revision)
+                'opened_at', t.opened_at, 'opened_revision', t.opened_revision,
+                'due_at', t.due_at, 'holder', t.holder, 'delegated_by', t.delegated_by,
+                'veto', t.veto)
                 ORDER BY t.seat), '[]'::pg_catalog.jsonb)
        FROM workflow.tasks t
       WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.instance_id OPERATOR(pg_catalog.=) $2
@@ -195,20 +211,63 @@ pub static OPEN_TASKS: Statement = Statement::new(
 
 pub static INSERT_TASK: Statement = Statement::new(
     "INSERT INTO workflow.tasks (tenant_id, id, instance_id, seat, status, state, round,
-            material_version, roles, opened_revision, opened_at)
-     VALUES ($1, $2, $3, $4, 'OPEN'::workflow.task_status, $5, $6, $7, $8, $9, $10)",
-    &[TEXT, UUID, UUID, TEXT, TEXT, INT, INT, TEXTS, BIGINT, TIME],
+            material_version, roles, veto, one_vote_each, opened_revision, opened_at, due_at)
+     VALUES ($1, $2, $3, $4, 'OPEN'::workflow.task_status, $5, $6, $7, $8, $9, $10, $11, $12,
+             $12 OPERATOR(pg_catalog.+) $13::pg_catalog.interval)",
+    &[
+        TEXT, UUID, UUID, TEXT, TEXT, INT, INT, TEXTS, BOOL, BOOL, BIGINT, TIME, TEXT,
+    ],
 );
 
-/// Closes all open tasks of an instance whose row is locked.
+/// Which instance a task belongs to, and how it ended if it has.
+pub static FIND_TASK: Statement = Statement::new(
+    "SELECT t.instance_id, t.status::pg_catalog.text, t.closed_revision, t.reason
+       FROM workflow.tasks t
+      WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.id OPERATOR(pg_catalog.=) $2",
+    &[TEXT, UUID],
+);
+
+/// Completes one task of an instance whose row is ours.
+pub static COMPLETE_TASK: Statement = Statement::new(
+    "UPDATE workflow.tasks t
+        SET status = 'COMPLETED'::workflow.task_status, closed_revision = $3, closed_at = $4,
+            decision = $5, in_favour = $6, decided_by = $7, on_behalf_of = $8
+      WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.id OPERATOR(pg_catalog.=) $2
+        AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status",
+    &[TEXT, UUID, BIGINT, TIME, TEXT, BOOL, TEXT, TEXT],
+);
+
+/// Closes the open tasks of an instance whose row is ours: all of them, or those of one seat.
 pub static CLOSE_TASKS: Statement = Statement::new(
     "UPDATE workflow.tasks t
-        SET status = $3::workflow.task_status, closed_revision = $4, closed_at = $5, reason = $6,
-            decision = $7, decided_by = $8
+        SET status = $3::workflow.task_status, closed_revision = $4, closed_at = $5, reason = $6
       WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.instance_id OPERATOR(pg_catalog.=) $2
         AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
-     RETURNING t.id",
-    &[TEXT, UUID, TEXT, BIGINT, TIME, TEXT, TEXT, TEXT],
+        AND ($7 IS NULL OR t.seat OPERATOR(pg_catalog.=) $7)",
+    &[TEXT, UUID, TEXT, BIGINT, TIME, TEXT, TEXT],
+);
+
+pub static HOLD_TASK: Statement = Statement::new(
+    "UPDATE workflow.tasks t
+        SET holder = $3, delegated_by = $4,
+            held_until = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+)
+                         pg_catalog.make_interval(secs => $5::pg_catalog.float8
+                             OPERATOR(pg_catalog./) 1000::pg_catalog.float8)
+      WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.id OPERATOR(pg_catalog.=) $2
+        AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status",
+    &[TEXT, UUID, TEXT, TEXT, INT],
+);
+
+pub static INSERT_TASK_LOG: Statement = Statement::new(
+    "INSERT INTO workflow.task_log (tenant_id, instance_id, work, step, task_id, seat, revision,
+            round, material_version, event, in_favour, actor, on_behalf_of, to_actor, proof,
+            comment, payload, request_id, at)
+     VALUES ($1, $2, $3, $4::workflow.task_step, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+             $15::workflow.proof, $16, $17, $18, $19)",
+    &[
+        TEXT, UUID, BIGINT, TEXT, UUID, TEXT, BIGINT, INT, INT, TEXT, BOOL, TEXT, TEXT, TEXT, TEXT,
+        TEXT, JSONB, TEXT, TIME,
+    ],
 );
 
 // History and outbox
@@ -216,12 +275,12 @@ pub static CLOSE_TASKS: Statement = Statement::new(
 pub static INSERT_HISTORY: Statement = Statement::new(
     "INSERT INTO workflow.history (tenant_id, instance_id, revision, step, from_state, to_state,
             event, decision, round, material_version, definition_version, task_id, actor, proof,
-            comment, payload, request_id, at)
+            comment, payload, request_id, at, on_behalf_of)
      VALUES ($1, $2, $3, $4::workflow.step, $5, $6, $7, $8::workflow.decision, $9, $10, $11, $12,
-            $13, $14::workflow.proof, $15, $16, $17, $18)",
+            $13, $14::workflow.proof, $15, $16, $17, $18, $19)",
     &[
         TEXT, UUID, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT, UUID, TEXT, TEXT, TEXT,
-        JSONB, TEXT, TIME,
+        JSONB, TEXT, TIME, TEXT,
     ],
 );
 

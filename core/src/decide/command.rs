@@ -299,7 +299,10 @@ fn authorize(
     world: &mut impl World,
 ) -> Result<(), Rejection> {
     check_edge(instance, edge, world)?;
-    let Some(task) = definition.states[from].task.as_ref().filter(|_| edge.decision.is_some())
+    let Some(task) = definition.states[from]
+        .task
+        .as_ref()
+        .filter(|_| edge.decision.is_some())
     else {
         return Ok(());
     };
@@ -324,7 +327,11 @@ pub(super) fn check_edge(
     if holds_one(world, &edge.roles) {
         return Ok(());
     }
-    let message = format!("{} needs one of the roles {}", edge.event, edge.roles.join(", "));
+    let message = format!(
+        "{} needs one of the roles {}",
+        edge.event,
+        edge.roles.join(", ")
+    );
     Err(instance.refuse(Reason::NotAuthorized, message).into())
 }
 
@@ -381,7 +388,11 @@ fn direct(instance: &Instance, edge: &Edge, world: &impl World) -> Result<(), Re
             _ => Ok(()),
         },
         tasks => {
-            let message = format!("state {} is decided by {} seats", instance.state, tasks.len());
+            let message = format!(
+                "state {} is decided by {} seats",
+                instance.state,
+                tasks.len()
+            );
             Err(instance.refuse(Reason::VotesRequired, message).into())
         }
     }
@@ -442,7 +453,10 @@ pub(super) fn take(
 
 /// The state a row names. Definitions are immutable, so a row that names none is damage, not a lost
 /// race; it still must not take the backend down.
-pub(super) fn standing_state(definition: &Definition, instance: &Instance) -> Result<StateId, Rejection> {
+pub(super) fn standing_state(
+    definition: &Definition,
+    instance: &Instance,
+) -> Result<StateId, Rejection> {
     definition.state(&instance.state).ok_or_else(|| {
         let message = format!("the definition has no state {}", instance.state);
         instance.refuse(Reason::NoSuchTransition, message).into()

@@ -17,6 +17,11 @@ pub mod votes;
 #[cfg(test)]
 mod tests;
 
+pub use seats::{add_seat, remove_seat, withdraw};
+pub use task::{
+    Ended, Handover, Holding, Vote, VotePlan, assign, claim, delegate, release, transfer, vote,
+};
+
 pub use command::{
     Action, Send, Transition, actions, event_of, send, start, supersede, transition,
 };

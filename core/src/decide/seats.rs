@@ -61,13 +61,20 @@ fn decide_removal<'i>(
         let message = format!("seat {seat} has a counted vote in this round");
         return Err(instance.refuse(Reason::AlreadyVoted, message).into());
     }
-    let rest: Vec<SeatTask> =
-        instance.tasks.iter().filter(|other| other.id != task.id).cloned().collect();
+    let rest: Vec<SeatTask> = instance
+        .tasks
+        .iter()
+        .filter(|other| other.id != task.id)
+        .cloned()
+        .collect();
     if rest.is_empty() || votes::needed(rules.rule, rest.len()) > rest.len() {
         let message = "the seats that remain could not meet the rule".to_owned();
         return Err(Rejection::Invalid(message));
     }
-    let remaining = Instance { tasks: rest, ..instance.clone() };
+    let remaining = Instance {
+        tasks: rest,
+        ..instance.clone()
+    };
     let tally = tally(rules, &remaining, None);
     let mut chain = Chain::new(definition, instance);
     chain.stay(StepKind::Seat, here);
@@ -76,10 +83,14 @@ fn decide_removal<'i>(
     }
     let approved = tally.verdict == Verdict::Approved;
     let votes = remaining.tasks.iter().filter_map(|task| task.vote.as_ref());
-    let Some(last) = votes.filter(|vote| vote.in_favour == approved).last() else {
+    let Some(last) = votes.rev().find(|vote| vote.in_favour == approved) else {
         return Ok((task, chain.finish()));
     };
-    let edge = choose(instance, definition.states[here].branches(&last.event), world)?;
+    let edge = choose(
+        instance,
+        definition.states[here].branches(&last.event),
+        world,
+    )?;
     chain.follow(here, edge);
     Ok((task, chain.settle(world)?))
 }
@@ -111,7 +122,11 @@ pub fn withdraw(
 }
 
 fn revision_only(revision: i64) -> Position {
-    Position { state: None, revision: Some(revision), material_version: None }
+    Position {
+        state: None,
+        revision: Some(revision),
+        material_version: None,
+    }
 }
 
 /// The present state with its task; WF003 if nobody is asked here.

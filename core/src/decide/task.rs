@@ -95,10 +95,20 @@ fn decide_vote(
         }
         check_submitter(instance, rules, world)?;
     }
-    if let Some(ended) = command.ended.as_ref().filter(|ended| ended.status != "COMPLETED") {
+    if let Some(ended) = command
+        .ended
+        .as_ref()
+        .filter(|ended| ended.status != "COMPLETED")
+    {
         // What became of the task says more than that the revision has moved: that is why it ended.
-        current(instance, &Position { revision: None, ..expected.clone() })
-            .or_else(unless_closed)?;
+        current(
+            instance,
+            &Position {
+                revision: None,
+                ..expected.clone()
+            },
+        )
+        .or_else(unless_closed)?;
         return Err(task_over(instance, ended).into());
     }
     current(instance, expected)?;
@@ -112,8 +122,10 @@ fn decide_vote(
     };
     let branches = state.branches(command.event);
     if branches.len() == 0 {
-        let message =
-            format!("the event {} does not belong to state {}", command.event, instance.state);
+        let message = format!(
+            "the event {} does not belong to state {}",
+            command.event, instance.state
+        );
         return Err(instance.refuse(Reason::WrongState, message).into());
     }
     may_vote(instance, task, rules, world)?;
@@ -129,7 +141,11 @@ fn decide_vote(
     let tally = match edge.decision {
         Some(Decision::Approve | Decision::Reject) => {
             let tally = tally(rules, instance, Some((task.id, vote.in_favour)));
-            let sides_with = if vote.in_favour { Verdict::Approved } else { Verdict::Rejected };
+            let sides_with = if vote.in_favour {
+                Verdict::Approved
+            } else {
+                Verdict::Rejected
+            };
             if tally.verdict != sides_with {
                 return Ok(VotePlan::Counted { vote, tally });
             }
@@ -153,12 +169,18 @@ fn unless_closed(rejection: Rejection) -> Result<(), Rejection> {
 fn task_over(instance: &Instance, ended: &Ended) -> Refusal {
     let message = format!("the task is {}", ended.status);
     let mut refusal = instance.refuse(Reason::TaskNotOpen, message);
-    refusal.extra.insert("task_status".into(), ended.status.clone().into());
+    refusal
+        .extra
+        .insert("task_status".into(), ended.status.clone().into());
     if let Some(revision) = ended.revision {
-        refusal.extra.insert("closed_revision".into(), revision.into());
+        refusal
+            .extra
+            .insert("closed_revision".into(), revision.into());
     }
     if let Some(reason) = &ended.reason {
-        refusal.extra.insert("task_reason".into(), reason.clone().into());
+        refusal
+            .extra
+            .insert("task_reason".into(), reason.clone().into());
     }
     refusal
 }
@@ -182,12 +204,20 @@ fn may_vote(
         return Err(instance.refuse(Reason::AlreadyVoted, message).into());
     }
     if rules.one_vote_each {
-        let people: Vec<&str> =
-            std::iter::once(actor).chain(task.delegated_by.as_deref()).collect();
-        let voted = instance.tasks.iter().filter_map(|task| task.vote.as_ref()).any(|vote| {
-            people.contains(&vote.voter.as_str())
-                || vote.on_behalf_of.as_deref().is_some_and(|name| people.contains(&name))
-        });
+        let people: Vec<&str> = std::iter::once(actor)
+            .chain(task.delegated_by.as_deref())
+            .collect();
+        let voted = instance
+            .tasks
+            .iter()
+            .filter_map(|task| task.vote.as_ref())
+            .any(|vote| {
+                people.contains(&vote.voter.as_str())
+                    || vote
+                        .on_behalf_of
+                        .as_deref()
+                        .is_some_and(|name| people.contains(&name))
+            });
         if voted {
             let message = "this person has a counted vote in this round";
             return Err(instance.refuse(Reason::AlreadyVoted, message).into());
@@ -207,14 +237,21 @@ pub(super) fn tally(rules: &Task, instance: &Instance, extra: Option<(Uuid, bool
                 (Some(vote), _) => voice(vote.in_favour),
                 (None, _) => Voice::Open,
             };
-            Ballot { voice, veto: task.veto }
+            Ballot {
+                voice,
+                veto: task.veto,
+            }
         })
         .collect();
     votes::count(rules.rule, rules.reject, &ballots)
 }
 
 fn voice(in_favour: bool) -> Voice {
-    if in_favour { Voice::Approve } else { Voice::Reject }
+    if in_favour {
+        Voice::Approve
+    } else {
+        Voice::Reject
+    }
 }
 
 /// Who holds a task, and for whom.
@@ -235,17 +272,29 @@ pub enum Handover {
     To(Holding),
 }
 
-/// What `wf_task_claim` does.
+/// What `wf_task_claim` does. Who has the task already may claim it anew `for_a_time`.
 pub fn claim(
     definition: &Definition,
     instance: &Instance,
     task: Uuid,
     ended: Option<&Ended>,
+    for_a_time: bool,
     world: &mut impl World,
 ) -> Result<Handover, Rejection> {
     with_open(instance, task, ended, world, |task, world| {
         match &task.holder {
-            Some(holder) if holder == world.actor() => return Ok(Handover::Unchanged),
+            Some(holder) if holder == world.actor() => {
+                let delegated_by = task.delegated_by.clone();
+                let again = Holding {
+                    holder: Some(holder.clone()),
+                    delegated_by,
+                };
+                return Ok(if for_a_time {
+                    Handover::To(again)
+                } else {
+                    Handover::Unchanged
+                });
+            }
             Some(_) => {
                 let message = "another person holds the task";
                 return Err(instance.refuse(Reason::AlreadyClaimed, message).into());
@@ -254,7 +303,10 @@ pub fn claim(
         }
         entitled(definition, instance, task, world)?;
         let holder = Some(world.actor().to_owned());
-        Ok(Handover::To(Holding { holder, delegated_by: None }))
+        Ok(Handover::To(Holding {
+            holder,
+            delegated_by: None,
+        }))
     })
 }
 
@@ -265,15 +317,20 @@ pub fn release(
     ended: Option<&Ended>,
     world: &mut impl World,
 ) -> Result<Handover, Rejection> {
-    with_open(instance, task, ended, world, |task, world| match &task.holder {
-        None => Ok(Handover::Unchanged),
-        Some(holder) if holder == world.actor() => {
-            let holder = task.delegated_by.clone();
-            Ok(Handover::To(Holding { holder, delegated_by: None }))
-        }
-        Some(_) => {
-            let message = "another person holds the task";
-            Err(instance.refuse(Reason::NotAuthorized, message).into())
+    with_open(instance, task, ended, world, |task, world| {
+        match &task.holder {
+            None => Ok(Handover::Unchanged),
+            Some(holder) if holder == world.actor() => {
+                let holder = task.delegated_by.clone();
+                Ok(Handover::To(Holding {
+                    holder,
+                    delegated_by: None,
+                }))
+            }
+            Some(_) => {
+                let message = "another person holds the task";
+                Err(instance.refuse(Reason::NotAuthorized, message).into())
+            }
         }
     })
 }
@@ -287,7 +344,10 @@ pub fn assign(
     world: &mut impl World,
 ) -> Result<Handover, Rejection> {
     with_open(instance, task, ended, world, |_, _| {
-        Ok(Handover::To(Holding { holder: Some(to.to_owned()), delegated_by: None }))
+        Ok(Handover::To(Holding {
+            holder: Some(to.to_owned()),
+            delegated_by: None,
+        }))
     })
 }
 
@@ -302,11 +362,20 @@ pub fn delegate(
 ) -> Result<Handover, Rejection> {
     with_open(instance, task, ended, world, |task, world| {
         hand_over(definition, instance, task, world)?;
-        let principal = task.delegated_by.clone().unwrap_or_else(|| world.actor().to_owned());
+        let principal = task
+            .delegated_by
+            .clone()
+            .unwrap_or_else(|| world.actor().to_owned());
         if principal == to {
-            return Ok(Handover::To(Holding { holder: Some(principal), delegated_by: None }));
+            return Ok(Handover::To(Holding {
+                holder: Some(principal),
+                delegated_by: None,
+            }));
         }
-        Ok(Handover::To(Holding { holder: Some(to.to_owned()), delegated_by: Some(principal) }))
+        Ok(Handover::To(Holding {
+            holder: Some(to.to_owned()),
+            delegated_by: Some(principal),
+        }))
     })
 }
 
@@ -321,7 +390,10 @@ pub fn transfer(
 ) -> Result<Handover, Rejection> {
     with_open(instance, task, ended, world, |task, world| {
         hand_over(definition, instance, task, world)?;
-        Ok(Handover::To(Holding { holder: Some(to.to_owned()), delegated_by: None }))
+        Ok(Handover::To(Holding {
+            holder: Some(to.to_owned()),
+            delegated_by: None,
+        }))
     })
 }
 
@@ -365,11 +437,16 @@ fn with_open<W: World, T>(
     world: &mut W,
     decide: impl FnOnce(&SeatTask, &mut W) -> Result<T, Rejection>,
 ) -> Result<T, Rejection> {
-    let open = instance.tasks.iter().find(|task| task.id == id && task.open);
+    let open = instance
+        .tasks
+        .iter()
+        .find(|task| task.id == id && task.open);
     let result = match (open, ended) {
         (Some(task), _) => decide(task, world),
         (None, Some(ended)) => Err(task_over(instance, ended).into()),
-        (None, None) => Err(instance.refuse(Reason::TaskNotOpen, "the task is over").into()),
+        (None, None) => Err(instance
+            .refuse(Reason::TaskNotOpen, "the task is over")
+            .into()),
     };
     result.map_err(|rejection| about(rejection, id))
 }

@@ -4,6 +4,13 @@
 //! as the rule says, and waits for seats with a veto, because until they have spoken it is not
 //! certain. Rejection comes with a veto, with as many rejections as `reject` says, or when approval
 //! has become impossible.
+//!
+//! The order of the votes matters only where both limits can be reached, say two of five for
+//! either: the one that is reached first decides. An approval that waits for a veto is not reached
+//! yet. A count does not know the order, so a round that is decided takes no further votes.
+//!
+//! The vote that closes a round is on the side of the verdict: a vote in favour never rejects, one
+//! against never approves. So the step that is taken is the event that this vote named.
 
 use crate::definition::{RejectRule, Rule};
 
@@ -56,11 +63,18 @@ pub struct Tally {
 /// Counts the seats of a round.
 pub fn count(rule: Rule, reject: RejectRule, seats: &[Ballot]) -> Tally {
     let having = |voice| seats.iter().filter(|seat| seat.voice == voice).count();
-    let (votes_for, against, open) =
-        (having(Voice::Approve), having(Voice::Reject), having(Voice::Open));
+    let (votes_for, against, open) = (
+        having(Voice::Approve),
+        having(Voice::Reject),
+        having(Voice::Open),
+    );
     let needed = needed(rule, seats.len());
-    let vetoed = seats.iter().any(|seat| seat.veto && seat.voice == Voice::Reject);
-    let veto_open = seats.iter().any(|seat| seat.veto && seat.voice == Voice::Open);
+    let vetoed = seats
+        .iter()
+        .any(|seat| seat.veto && seat.voice == Voice::Reject);
+    let veto_open = seats
+        .iter()
+        .any(|seat| seat.veto && seat.voice == Voice::Open);
     let enough_against = match reject {
         RejectRule::After(limit) => against >= limit,
         RejectRule::WhenHopeless => false,
@@ -72,15 +86,16 @@ pub fn count(rule: Rule, reject: RejectRule, seats: &[Ballot]) -> Tally {
     } else {
         Verdict::Open
     };
-    Tally { votes_for, against, open, needed, verdict }
+    Tally {
+        votes_for,
+        against,
+        open,
+        needed,
+        verdict,
+    }
 }
 
 /// How many seats in favour a rule needs among `seats`.
 pub fn needed(rule: Rule, seats: usize) -> usize {
-    match rule {
-        Rule::All => seats,
-        Rule::Any => 1,
-        Rule::Count(count) => count,
-        Rule::Ratio { parts, of } => (seats * parts).div_ceil(of),
-    }
+    rule.needed(seats)
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::findings::{Findings, child, enumerate, joined, quote};
 use super::parse::{Draft, Note};
-use super::{OnSupersede, State, StateId, supersede};
+use super::{Decision, OnSupersede, RejectRule, State, StateId, Task, supersede};
 
 pub(super) fn check(draft: &Draft, findings: &mut Findings) {
     if let Some(initial) = draft.initial {
@@ -149,12 +149,39 @@ fn check_state(state: &State, note: &Note, draft: &Draft, findings: &mut Finding
                        so no instance rests in this state";
         findings.warning(path, message);
     }
-    let decides = state.edges.iter().any(|edge| edge.decision.is_some());
-    if state.task.is_some() && !decides && !note.hides_edges {
-        let message = "nobody can decide this task: no edge of the state has `meta.decision`";
-        findings.warning(child(&child(path, "meta"), "task"), message);
+    if let Some(task) = &state.task
+        && !note.hides_edges
+    {
+        check_task(task, state, &child(&child(path, "meta"), "task"), findings);
     }
     check_pairs(state, path, draft, findings);
+}
+
+/// Whether the edges let the seats say what they are asked.
+fn check_task(task: &Task, state: &State, path: &str, findings: &mut Findings) {
+    let leads = |decision| state.edges.iter().any(|edge| edge.decision == decision);
+    let [approves, rejects, returns] =
+        [Decision::Approve, Decision::Reject, Decision::Return].map(|d| leads(Some(d)));
+    let several = task.seats.len() > 1;
+    if !(approves || rejects || returns) {
+        let message = "nobody can decide this task: no edge of the state has `meta.decision`";
+        if several {
+            findings.error(path, message);
+        } else {
+            findings.warning(path, message);
+        }
+    } else if several && !approves {
+        let message = "votes can never approve: no edge of the state has the decision `approve`";
+        findings.error(path, message);
+    } else if several && !rejects {
+        // Who disagrees may send it back instead, unless the author speaks of rejection.
+        let vetoes = task.seats.iter().any(|seat| seat.veto);
+        if vetoes || task.reject != RejectRule::WhenHopeless || !returns {
+            let message = "no seat can vote against: no edge of the state has the decision \
+                           `reject`";
+            findings.warning(path, message);
+        }
+    }
 }
 
 /// Two events from one state to the same other one: legal, but `wf_transition` then needs the event.

@@ -25,9 +25,6 @@ const NOT_BUILT_YET: &[(Place, &str)] = &[
     (Place::State, "after"),
     (Place::StateMeta, "lease"),
     (Place::StateMeta, "retry"),
-    (Place::Task, "due"),
-    (Place::Task, "reject"),
-    (Place::Seat, "veto"),
     (Place::EdgeMeta, "assign"),
     (Place::EdgeMeta, "consume"),
     (Place::EdgeMeta, "restock"),
@@ -95,8 +92,9 @@ fn accepted(place: Place, key: &str) -> Option<Shape> {
         (Place::MachineMeta, "concurrent" | "lock_mode") => Shape::Read,
         (Place::State, "type" | "on" | "always" | "meta") => Shape::Read,
         (Place::StateMeta, "task" | "on_supersede") => Shape::Read,
-        (Place::Task, "seats" | "rule" | "self_approval") => Shape::Read,
-        (Place::Seat, "name" | "roles") => Shape::Read,
+        (Place::Task, "seats" | "rule" | "reject" | "due") => Shape::Read,
+        (Place::Task, "self_approval" | "one_vote_each") => Shape::Read,
+        (Place::Seat, "name" | "roles" | "veto") => Shape::Read,
         (Place::Edge, "target" | "guard" | "meta") => Shape::Read,
         (Place::EdgeMeta, "decision" | "roles" | "publish") => Shape::Read,
         (Place::Machine | Place::State, "tags") => Shape::Tags,
@@ -138,7 +136,7 @@ fn vet_words(shape: &Shape, value: &Value, path: &str, findings: &mut Findings) 
 
 fn refusal(place: Place, key: &str) -> String {
     if NOT_BUILT_YET.contains(&(place, key)) {
-        return not_built_yet(&format!("{}{key}", prefix(place)));
+        return format!("not built yet: `{}{key}`", prefix(place));
     }
     let (of_xstate, meta) = match place {
         Place::Machine => (true, Some(Place::MachineMeta)),
@@ -156,11 +154,6 @@ fn refusal(place: Place, key: &str) -> String {
         _ => "",
     };
     format!("unknown key {}{hint}", quote(key))
-}
-
-/// The message for a part of the format that has to wait.
-pub(super) fn not_built_yet(what: &str) -> String {
-    format!("not built yet: `{what}`")
 }
 
 fn prefix(place: Place) -> &'static str {

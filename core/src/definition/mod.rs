@@ -21,6 +21,15 @@
 //! error. `always` edges are taken by the engine and not by a person: they carry neither roles nor
 //! a decision, since nobody would have seen the material that the decision is about.
 //!
+//! **Votes.** `meta.task` gives the seats that must speak and what their votes amount to: `rule` is
+//! `"all"` (default), `"any"`, `{"approve": n}` or `{"approve_ratio": r}`, `reject` is `"first"` or
+//! a number of seats, and a `veto` of a seat decides alone. Limits that no vote can reach are
+//! errors. A ratio is taken by its decimal digits, not as a binary number, so 0.6 of 5 seats is 3.
+//! Where one seat decides, its event decides at once; where several do, a vote is the event's
+//! `decision`, so without an edge that approves no count could ever be of use, which is an error.
+//! `self_approval` (default true) admits the submitter; `one_vote_each` (default true) keeps a
+//! person to one vote in a round; `due` is an ISO 8601 duration from the opening of the task.
+//!
 //! **`on_supersede`** has the default `"stay"`, and that is dangerous behind a verdict: an instance
 //! in APPROVED would stay approved over material that nobody has seen. Therefore the author has to
 //! say what is meant on every non-final state in which an earlier verdict may still be in force:
@@ -37,6 +46,7 @@
 
 mod branches;
 mod check;
+mod duration;
 mod findings;
 mod keys;
 mod model;
@@ -44,7 +54,9 @@ mod names;
 mod parse;
 mod states;
 mod supersede;
+mod tasks;
 
 pub use findings::{Finding, Severity};
 pub use model::*;
 pub use parse::{MAX_EDGES, MAX_STATES, parse};
+pub use tasks::{MAX_SEATS, parse_seat};

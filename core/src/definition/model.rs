@@ -178,6 +178,18 @@ impl State {
     }
 }
 
+impl Rule {
+    /// How many of so many seats must be in favour.
+    pub fn needed(self, seats: usize) -> usize {
+        match self {
+            Rule::All => seats,
+            Rule::Any => 1,
+            Rule::Count(count) => count,
+            Rule::Ratio { parts, of } => (seats * parts).div_ceil(of),
+        }
+    }
+}
+
 impl Decision {
     /// The word used in specs, tables and outcomes.
     pub fn as_str(self) -> &'static str {

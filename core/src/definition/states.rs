@@ -1,12 +1,12 @@
-//! Reads one state: its kind, its edges, its task and what new material does to it.
+//! Reads one state: its kind, its edges and what new material does to it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::findings::{child, quote};
-use super::keys::{self, Place, not_built_yet};
+use super::keys::{self, Place};
 use super::names::{Kind, MAX_NAME};
 use super::parse::{Note, Reader};
-use super::{Edge, OnSupersede, Seat, State, Task};
+use super::{Edge, OnSupersede, State};
 
 impl<'s> Reader<'s> {
     pub(super) fn state(&mut self, name: &'s str, value: &'s Value) -> (State, Note) {
@@ -165,88 +165,6 @@ impl<'s> Reader<'s> {
             self.findings.warning(path, message);
         }
         keyword
-    }
-
-    fn task(&mut self, value: &'s Value, path: &str) -> Option<Task> {
-        let task = self.findings.object(value, path)?;
-        keys::vet(Place::Task, task, path, &mut self.findings);
-        self.rule(task, path);
-        let self_approval = self.findings.flag(task, "self_approval", path);
-        let path = child(path, "seats");
-        let Some(seats) = task.get("seats") else {
-            self.findings.error(path, "missing `seats`");
-            return None;
-        };
-        let Some(list) = seats.as_array() else {
-            self.findings.wrong_type(&path, "an array", seats);
-            return None;
-        };
-        match list.len() {
-            0 => self.findings.error(&path, "a task needs a seat"),
-            1 => {}
-            _ => self
-                .findings
-                .error(&path, "not built yet: several seats in `meta.task.seats`"),
-        }
-        let seats = list.iter().enumerate();
-        let seats = seats
-            .filter_map(|(i, seat)| self.seat(seat, &child(&path, &i.to_string())))
-            .collect();
-        Some(Task {
-            seats,
-            self_approval: self_approval.unwrap_or(true),
-        })
-    }
-
-    /// With one seat `"all"` and `"any"` say the same, so the rule is only looked at.
-    fn rule(&mut self, task: &Map<String, Value>, path: &str) {
-        let path = child(path, "rule");
-        match task.get("rule") {
-            None => {}
-            Some(Value::String(rule)) if rule == "all" || rule == "any" => {}
-            Some(Value::Object(rule)) => {
-                for (key, _) in rule {
-                    let message = match key.as_str() {
-                        "approve" | "approve_ratio" => {
-                            not_built_yet(&format!("meta.task.rule.{key}"))
-                        }
-                        _ => format!("unknown key {}", quote(key)),
-                    };
-                    self.findings.error(child(&path, key), message);
-                }
-                if rule.is_empty() {
-                    self.findings.error(path, "must say what is enough");
-                }
-            }
-            Some(Value::String(rule)) => {
-                let message = format!("must be `all` or `any`, not {}", quote(rule));
-                self.findings.error(path, message);
-            }
-            Some(other) => self
-                .findings
-                .wrong_type(&path, "a string or an object", other),
-        }
-    }
-
-    fn seat(&mut self, value: &'s Value, path: &str) -> Option<Seat> {
-        let seat = self.findings.object(value, path)?;
-        keys::vet(Place::Seat, seat, path, &mut self.findings);
-        let roles = self.roles(seat, path);
-        if seat.get("roles").is_some_and(|list| *list == json!([])) {
-            let message = "no role is named, so everybody may take this seat";
-            self.findings.warning(child(path, "roles"), message);
-        }
-        let path = child(path, "name");
-        let Some(name) = seat.get("name") else {
-            self.findings.error(path, "missing `name`");
-            return None;
-        };
-        let name = self.findings.text(name, &path)?;
-        self.names.vet(Kind::Seat, name, &path, &mut self.findings);
-        Some(Seat {
-            name: name.to_owned(),
-            roles,
-        })
     }
 
     /// The member `roles` of a seat or an edge.

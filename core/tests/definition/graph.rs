@@ -194,19 +194,6 @@ fn states_where_no_instance_rests() {
 }
 
 #[test]
-fn tasks_and_decisions() {
-    let spec = machine(json!({
-        "A": {"on": {"E": "Z"}, "meta": {"task": {"seats": [{"name": "s"}]}}},
-        "Z": {"type": "final"}
-    }));
-    warned(&spec, "/states/A/meta/task", "nobody can decide this task");
-    clean(&machine(json!({
-        "A": {"on": {"E": {"target": "Z", "meta": {"decision": "approve"}}}},
-        "Z": {"type": "final"}
-    })));
-}
-
-#[test]
 fn ambiguous_pairs() {
     let spec = machine(json!({
         "A": {"on": {

@@ -4,6 +4,7 @@ mod graph;
 mod properties;
 mod shape;
 mod supersede;
+mod tasks;
 
 use serde_json::{Value, json};
 use workflow_core::definition::{Definition, Severity, parse};

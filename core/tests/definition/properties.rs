@@ -1,8 +1,12 @@
 //! What holds for any document.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use workflow_core::definition::{Definition, OnSupersede, Severity, State, parse};
+use workflow_core::definition::{
+    Decision, Definition, Edge, MAX_SEATS, OnSupersede, RejectRule, Severity, State, Task, parse,
+};
 
 /// Words of the format, so that random documents get further than the first key.
 const WORDS: &[&str] = &[
@@ -21,6 +25,14 @@ const WORDS: &[&str] = &[
     "name",
     "roles",
     "rule",
+    "approve_ratio",
+    "reject",
+    "first",
+    "veto",
+    "due",
+    "PT48H",
+    "self_approval",
+    "one_vote_each",
     "on_supersede",
     "stay",
     "refuse",
@@ -82,6 +94,33 @@ fn branches(targets: Vec<(usize, Option<&str>)>, last_is_guarded: bool) -> Value
     targets.into_iter().enumerate().map(branch).collect()
 }
 
+/// A task that is right in its shape and often right in its figures.
+fn task() -> impl Strategy<Value = Value> {
+    let seats = prop::collection::vec(("[abcdefgh]", any::<bool>()), 1..5);
+    let rule = prop_oneof![
+        Just(Value::Null),
+        Just(json!("any")),
+        (1..4u8).prop_map(|n| json!({"approve": n})),
+        (1..=10u8).prop_map(|n| json!({"approve_ratio": f64::from(n) / 10.0})),
+    ];
+    let reject = prop_oneof![
+        Just(Value::Null),
+        Just(json!("first")),
+        (1..4u8).prop_map(Value::from)
+    ];
+    (seats, rule, reject).prop_map(|(seats, rule, reject)| {
+        let seats = seats.into_iter();
+        let seats = seats.map(|(name, veto)| json!({"name": name, "veto": veto}));
+        let mut task = json!({"seats": seats.collect::<Value>()});
+        for (key, value) in [("rule", rule), ("reject", reject)] {
+            if !value.is_null() {
+                task[key] = value;
+            }
+        }
+        task
+    })
+}
+
 /// A state of a machine of `count` states, most of them with an answer to new material.
 fn state(count: usize) -> impl Strategy<Value = Value> {
     let target = 0..count;
@@ -96,7 +135,8 @@ fn state(count: usize) -> impl Strategy<Value = Value> {
         2 => target.prop_map(|i| format!("S{i}")),
         1 => Just(String::new()),
     ];
-    (on, always, answer).prop_map(|(on, always, answer)| {
+    let task = prop::option::weighted(0.3, task());
+    (on, always, answer, task).prop_map(|(on, always, answer, task)| {
         let on = on.into_iter();
         let on = on.map(|(event, (list, guarded))| (event, branches(list, guarded)));
         let mut state = json!({"on": on.collect::<Map<_, _>>()});
@@ -105,6 +145,9 @@ fn state(count: usize) -> impl Strategy<Value = Value> {
         }
         if !answer.is_empty() {
             state["meta"] = json!({"on_supersede": answer});
+        }
+        if let Some(task) = task {
+            state["meta"]["task"] = task;
         }
         state
     })
@@ -165,8 +208,25 @@ fn assert_sound(machine: &Definition, spec: &Value) {
         if let OnSupersede::GoTo(target) = state.on_supersede {
             assert!(!machine.states[target].is_final);
         }
+        if let Some(task) = &state.task {
+            assert_votable(task, state);
+        }
     }
     assert_always_ends(machine);
+}
+
+/// Every limit can be reached, and a vote in favour can be given.
+fn assert_votable(task: &Task, state: &State) {
+    let names: HashSet<_> = task.seats.iter().map(|seat| &seat.name).collect();
+    let seats = task.seats.len();
+    assert_eq!(names.len(), seats);
+    assert!((1..=MAX_SEATS).contains(&seats));
+    assert!((1..=seats).contains(&task.rule.needed(seats)));
+    if let RejectRule::After(limit) = task.reject {
+        assert!((1..=seats).contains(&limit));
+    }
+    let approves = |edge: &Edge| edge.decision == Some(Decision::Approve);
+    assert!(seats == 1 || state.edges.iter().any(approves));
 }
 
 /// Any choice of branches comes to rest: states can be taken away one by one as soon as all their

@@ -1,7 +1,7 @@
 //! Keys, JSON types, names, guards.
 
 use serde_json::{Value, json};
-use workflow_core::definition::{Decision, LockMode, OnSupersede};
+use workflow_core::definition::{Decision, LockMode, OnSupersede, RejectRule, Rule};
 
 use super::*;
 
@@ -44,11 +44,15 @@ fn compiles_every_setting() {
                     {"target": "B", "guard": "$.payload.n > 1", "description": "words"},
                     {"target": ["C"], "guard": "strict $.payload.n < 0",
                      "meta": {"roles": ["r"], "publish": false, "decision": "reject"}},
-                    "Z"
+                    {"target": "Z", "meta": {"decision": "approve"}}
                 ]},
                 "meta": {
                     "on_supersede": "refuse",
-                    "task": {"seats": [{"name": "s"}], "rule": "any", "self_approval": false}
+                    "task": {
+                        "seats": [{"name": "s"}, {"name": "t", "roles": ["r"], "veto": true}],
+                        "rule": "any", "reject": "first", "self_approval": false,
+                        "one_vote_each": false, "due": "PT48H"
+                    }
                 }
             },
             "B": {"always": {"target": "Z", "guard": "$.material.ok == true"}, "on": {"E": "Z"}},
@@ -69,7 +73,17 @@ fn compiles_every_setting() {
     assert_eq!(go[1].roles, ["r"]);
     assert_eq!(go[2].path, "/states/A/on/GO/2");
     assert_eq!(machine.states[a].on_supersede, OnSupersede::Refuse);
-    assert!(!machine.states[a].task.as_ref().unwrap().self_approval);
+    let task = machine.states[a].task.as_ref().unwrap();
+    assert_eq!(task.rule, Rule::Any);
+    assert_eq!(task.reject, RejectRule::After(1));
+    assert_eq!(task.due.as_deref(), Some("PT48H"));
+    assert!(!task.self_approval && !task.one_vote_each);
+    let seats: Vec<_> = task
+        .seats
+        .iter()
+        .map(|s| (s.name.as_str(), s.veto))
+        .collect();
+    assert_eq!(seats, [("s", false), ("t", true)]);
     assert_eq!(machine.states[b].always[0].path, "/states/B/always");
     assert_eq!(machine.states[c].on_supersede, OnSupersede::GoTo(a));
 }
@@ -134,13 +148,6 @@ fn keys_that_wait_are_named() {
         ("/states/DRAFT", "after", "after"),
         ("/states/DRAFT/meta", "lease", "meta.lease"),
         ("/states/DRAFT/meta", "retry", "meta.retry"),
-        ("/states/SUBMITTED/meta/task", "due", "meta.task.due"),
-        ("/states/SUBMITTED/meta/task", "reject", "meta.task.reject"),
-        (
-            "/states/SUBMITTED/meta/task/seats/0",
-            "veto",
-            "meta.task.seats.veto",
-        ),
         ("/states/SUBMITTED/on/APPROVE/meta", "assign", "meta.assign"),
         (
             "/states/SUBMITTED/on/APPROVE/meta",
@@ -246,7 +253,10 @@ fn wrong_types() {
         ("/states/SUBMITTED/meta/task/seats", json!({})),
         ("/states/SUBMITTED/meta/task/seats/0", json!("reviewer")),
         ("/states/SUBMITTED/meta/task/rule", json!(1)),
+        ("/states/SUBMITTED/meta/task/reject", json!(true)),
+        ("/states/SUBMITTED/meta/task/due", json!(48)),
         ("/states/SUBMITTED/meta/task/self_approval", json!("no")),
+        ("/states/SUBMITTED/meta/task/one_vote_each", json!(1)),
         ("/states/SUBMITTED/meta/on_supersede", json!(true)),
         ("/states/SUBMITTED/on/APPROVE/meta", json!("approve")),
         ("/states/SUBMITTED/on/APPROVE/guard", json!(true)),
@@ -322,64 +332,6 @@ fn guards() {
     for fine in ["strict $.a > 1", "$.lax > 1", "lax_mode > 1", "exists($.a)"] {
         clean(&guarded(json!(fine)));
     }
-}
-
-#[test]
-fn tasks() {
-    let path = "/states/SUBMITTED/meta/task";
-    let task = |task: Value| review_with(path, task);
-    let seat = json!({"name": "s"});
-    refused(
-        &task(json!({})),
-        &format!("{path}/seats"),
-        "missing `seats`",
-    );
-    refused(
-        &task(json!({"seats": []})),
-        &format!("{path}/seats"),
-        "needs a seat",
-    );
-    let two = json!({"seats": [seat, {"name": "t"}]});
-    refused(
-        &task(two),
-        &format!("{path}/seats"),
-        "not built yet: several seats",
-    );
-    let unnamed = json!({"seats": [{}]});
-    refused(
-        &task(unnamed),
-        &format!("{path}/seats/0/name"),
-        "missing `name`",
-    );
-    let anybody = task(json!({"seats": [{"name": "s", "roles": []}]}));
-    warned(
-        &anybody,
-        &format!("{path}/seats/0/roles"),
-        "everybody may take this seat",
-    );
-    let rule = |rule: Value| task(json!({"seats": [seat], "rule": rule}));
-    clean(&rule(json!("all")));
-    refused(
-        &rule(json!("most")),
-        &format!("{path}/rule"),
-        "`all` or `any`",
-    );
-    let words = "not built yet: `meta.task.rule.approve`";
-    refused(
-        &rule(json!({"approve": 2})),
-        &format!("{path}/rule/approve"),
-        words,
-    );
-    refused(
-        &rule(json!({"x": 2})),
-        &format!("{path}/rule/x"),
-        "unknown key `x`",
-    );
-    refused(
-        &rule(json!({})),
-        &format!("{path}/rule"),
-        "must say what is enough",
-    );
 }
 
 #[test]
