@@ -1,0 +1,39 @@
+-- I1: what belongs to another tenant is as absent as what never was: the same answer to the letter, for
+-- every function, and nothing locked, not even for the moment.
+SELECT * FROM wf_define(wf_export('review'), tenant => 'foreign');
+SELECT o.instance_id AS i, o.application_id AS a FROM wf_start('review', 'foreign', '{}', tenant => 'foreign', request_id => 'foreign-key') o \gset
+CREATE TEMP TABLE call (n serial, command text);
+INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_transition(%1$L, 'NO', 'NONE', 7, 7)$$),
+    ($$wf_try_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_check(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$),
+    ($$wf_send(%1$L, 'WITHDRAW')$$), ($$wf_send(%1$L, 'APPROVE')$$), ($$wf_send(%1$L, 'WITHDRAW', lock_mode => 'pessimistic')$$), ($$wf_send(%1$L, 'NONE', on_refusal => 'return')$$),
+    ($$wf_lock(%1$L)$$), ($$wf_lock(%1$L, on_refusal => 'return')$$), ($$wf_get(%1$L)$$), ($$wf_verify(%1$L)$$),
+    ($$wf_supersede_material(%2$L, 1, '{}')$$), ($$wf_supersede_material(%2$L, 7, '{}')$$), ($$wf_supersede_material(%2$L, 1, '{}', on_refusal => 'return')$$);
+CREATE FUNCTION pg_temp.whole(command text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    answer text; m text; d text; h text; n text;
+BEGIN
+    EXECUTE 'SELECT string_agg(x::text, chr(10)) FROM ' || command || ' x' INTO answer;
+    RETURN coalesce(answer, 'no row');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS m = MESSAGE_TEXT, d = PG_EXCEPTION_DETAIL, h = PG_EXCEPTION_HINT, n = CONSTRAINT_NAME;
+    RETURN concat_ws(chr(10), SQLSTATE, m, d, h, n);
+END
+$$;
+SELECT n, command, pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid)) = pg_temp.whole(format(command, gen_random_uuid(), gen_random_uuid())) AS same,
+       left(t.refusal('SELECT ' || format(command, :'i'::uuid, :'a'::uuid)), 15) AS refusal
+  FROM call ORDER BY n;
+-- nothing is locked
+BEGIN;
+SELECT count(pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid))) FROM call WHERE command NOT LIKE '%return%' AND command NOT LIKE '%try%';
+SELECT xmax = 0 AS instance_free FROM workflow.instances WHERE id = :'i';
+SELECT xmax = 0 AS application_free FROM workflow.applications WHERE id = :'a';
+SELECT xmax = 0 AS task_free FROM workflow.tasks WHERE instance_id = :'i';
+SELECT count(*) AS locks FROM pg_locks WHERE pid = pg_backend_pid() AND locktype IN ('tuple', 'advisory');
+COMMIT;
+-- its names are free: business key, request key
+SELECT t.see(o) FROM wf_start('review', 'foreign', '{}', request_id => 'foreign-key') o;
+SELECT count(*) FROM workflow.history h WHERE h.instance_id = :'i';
+SELECT count(*) FROM workflow.refusals f WHERE f.tenant_id = 'foreign';
+-- a list of everything says nothing about it
+SELECT t.refusal($$SELECT wf_get(definition => 'review', business_key => 'foreign', tenant => 'foreign-2')$$);
+SELECT * FROM wf_verify();
