@@ -4,7 +4,7 @@
 //! votes, without looking at what is still open. Whether an outcome is certain is then found by
 //! trying everything that can follow.
 
-use workflow_core::decide::votes::{Ballot, Tally, Verdict, Voice, count};
+use workflow_core::decide::votes::{Ballot, Verdict, Voice, count};
 use workflow_core::definition::{RejectRule, Rule};
 
 /// Where a round can still end.
@@ -39,14 +39,30 @@ impl Ends {
     }
 }
 
+/// What the seats have said at one point.
+struct Point {
+    /// What the code under test makes of it.
+    counted: Verdict,
+    /// What is reached here, whatever may follow.
+    reached: Option<Verdict>,
+    against: usize,
+    /// The seats that are open, and those in favour, as bits.
+    open: usize,
+    in_favour: usize,
+    /// Whether some order ends here.
+    is_end: bool,
+}
+
 struct Round {
     rule: Rule,
     reject: RejectRule,
     ballots: Vec<Ballot>,
-    /// By the pattern of who is in favour: where full rounds with these votes have ended.
-    by_votes: Vec<Ends>,
-    votes_checked: usize,
+    /// All that can have been said; the digits of an index to the base of 3 are the voices.
+    points: Vec<Point>,
+    visited: usize,
 }
+
+const VOICES: [Voice; 3] = [Voice::Open, Voice::Approve, Voice::Reject];
 
 impl Round {
     fn new(rule: Rule, reject: RejectRule, seats: usize, vetoes: usize) -> Round {
@@ -54,12 +70,42 @@ impl Round {
             voice: Voice::Open,
             veto: vetoes >> seat & 1 == 1,
         };
-        Round {
+        let mut round = Round {
             rule,
             reject,
             ballots: (0..seats).map(ballot).collect(),
-            by_votes: vec![Ends::default(); 1 << seats],
-            votes_checked: 0,
+            points: Vec::new(),
+            visited: 0,
+        };
+        for index in 0..digit(seats) {
+            for seat in 0..seats {
+                round.ballots[seat].voice = VOICES[index / digit(seat) % 3];
+            }
+            let point = round.point();
+            round.points.push(point);
+        }
+        round
+    }
+
+    fn point(&self) -> Point {
+        let bits = |voice| {
+            let seats = self.ballots.iter().enumerate();
+            let seats = seats.filter(|(_, ballot)| ballot.voice == voice);
+            seats.map(|(seat, _)| 1 << seat).sum::<usize>()
+        };
+        let tally = count(self.rule, self.reject, &self.ballots);
+        assert_eq!(tally.votes_for, self.said(Voice::Approve), "{self}");
+        assert_eq!(tally.against, self.said(Voice::Reject), "{self}");
+        assert_eq!(tally.open, self.said(Voice::Open), "{self}");
+        assert!(self.enough(tally.needed), "{self}");
+        assert!(!self.enough(tally.needed - 1), "{self}");
+        Point {
+            counted: tally.verdict,
+            reached: self.reached(),
+            against: self.said(Voice::Reject),
+            open: bits(Voice::Open),
+            in_favour: bits(Voice::Approve),
+            is_end: false,
         }
     }
 
@@ -103,106 +149,63 @@ impl Round {
         }
     }
 
-    fn tally(&self) -> Tally {
-        let tally = count(self.rule, self.reject, &self.ballots);
-        assert_eq!(tally.votes_for, self.said(Voice::Approve), "{self}");
-        assert_eq!(tally.against, self.said(Voice::Reject), "{self}");
-        assert_eq!(tally.open, self.said(Voice::Open), "{self}");
-        assert!(self.enough(tally.needed), "{self}");
-        assert!(!self.enough(tally.needed - 1), "{self}");
-        tally
-    }
-
-    /// Tries all that can follow, each seat in turn and either way. `counted` is the verdict that
-    /// the votes so far were given by the code under test, `last` the vote before this point.
-    fn explore(&mut self, counted: Verdict, last: Option<Voice>) -> Ends {
-        self.votes_checked += 1;
-        let verdict = match counted {
-            Verdict::Open => self.tally().verdict,
-            // A round that is decided takes no further votes.
+    /// Tries all that can follow a point, each open seat in turn and either way. `decided` is the
+    /// verdict of the code under test on the votes before, `last` the vote that led here.
+    fn explore(&mut self, index: usize, decided: Verdict, last: Option<Voice>) -> Ends {
+        self.visited += 1;
+        let point = &mut self.points[index];
+        // A round that is decided takes no further votes, so what it would count is not asked.
+        let verdict = match decided {
+            Verdict::Open => point.counted,
             decided => decided,
         };
-        if counted == Verdict::Open && verdict != Verdict::Open {
-            self.closes(verdict, last);
-        }
-        let ends = match self.reached() {
+        let ends = match point.reached {
             Some(end) => {
-                self.note(end);
+                point.is_end = true;
                 Ends::only(end)
             }
-            None => self.all_that_follows(verdict),
+            None => self.all_that_follows(index, verdict),
         };
-        if counted == Verdict::Open {
-            assert_eq!(verdict, ends.certain(), "{self}");
-        } else {
-            assert_eq!(Ends::only(counted), ends, "{self}");
+        if decided != Verdict::Open {
+            assert_eq!(ends, Ends::only(decided), "{index} of {self}");
+            return ends;
+        }
+        assert_eq!(verdict, ends.certain(), "{index} of {self}");
+        // The vote that closes a round is on the side of the verdict.
+        match verdict {
+            Verdict::Open => {}
+            Verdict::Approved => assert_eq!(last, Some(Voice::Approve), "{index} of {self}"),
+            Verdict::Rejected => assert_eq!(last, Some(Voice::Reject), "{index} of {self}"),
         }
         ends
     }
 
-    fn all_that_follows(&mut self, verdict: Verdict) -> Ends {
+    fn all_that_follows(&mut self, index: usize, verdict: Verdict) -> Ends {
         let mut ends = Ends::default();
         for seat in 0..self.seats() {
-            if self.ballots[seat].voice != Voice::Open {
-                continue;
+            if self.points[index].open >> seat & 1 == 1 {
+                for (value, voice) in VOICES.into_iter().enumerate().skip(1) {
+                    let next = index + value * digit(seat);
+                    ends = ends.or(self.explore(next, verdict, Some(voice)));
+                }
             }
-            for voice in [Voice::Approve, Voice::Reject] {
-                self.ballots[seat].voice = voice;
-                ends = ends.or(self.explore(verdict, Some(voice)));
-            }
-            self.ballots[seat].voice = Voice::Open;
         }
         ends
-    }
-
-    /// The vote that closes a round is on the side of the verdict.
-    fn closes(&self, verdict: Verdict, last: Option<Voice>) {
-        let side = match verdict {
-            Verdict::Approved => Voice::Approve,
-            _ => Voice::Reject,
-        };
-        assert_eq!(last, Some(side), "{self}");
-    }
-
-    /// Remembers where this order has ended, for all that the open seats would have said.
-    fn note(&mut self, end: Verdict) {
-        let pattern = |voice| {
-            let seats = self.ballots.iter().enumerate();
-            let seats = seats.filter(|(_, ballot)| ballot.voice == voice);
-            seats.map(|(seat, _)| 1 << seat).sum::<usize>()
-        };
-        let (approve, open) = (pattern(Voice::Approve), pattern(Voice::Open));
-        for ends in (0..self.by_votes.len()).filter(|votes| votes & !open == approve) {
-            self.by_votes[ends] = self.by_votes[ends].or(Ends::only(end));
-        }
     }
 
     /// A verdict stays whatever is said afterwards; only behind an approval the limit against can
     /// still fill up, which is why a decided round takes no further votes.
-    fn check_verdicts_stay(&mut self) {
-        let voices = [Voice::Open, Voice::Approve, Voice::Reject];
-        let seats = self.seats();
-        let mut verdicts = Vec::new();
-        let mut against = Vec::new();
-        for pattern in 0..3usize.pow(seats as u32) {
-            for (seat, ballot) in self.ballots.iter_mut().enumerate() {
-                ballot.voice = voices[pattern / 3usize.pow(seat as u32) % 3];
-            }
-            verdicts.push(count(self.rule, self.reject, &self.ballots).verdict);
-            against.push(self.said(Voice::Reject));
-        }
-        for (pattern, verdict) in verdicts.iter().enumerate() {
-            if *verdict == Verdict::Open {
+    fn check_verdicts_stay(&self) {
+        for (index, point) in self.points.iter().enumerate() {
+            if point.counted == Verdict::Open {
                 continue;
             }
-            for weight in (0..seats as u32).map(|seat| 3usize.pow(seat)) {
-                if pattern / weight % 3 != 0 {
-                    continue;
-                }
-                for next in [pattern + weight, pattern + 2 * weight] {
-                    let filled = *verdict == Verdict::Approved && self.too_many(against[next]);
-                    let stays = verdicts[next] == *verdict;
-                    assert_eq!(stays, !filled, "{pattern} to {next} of {self}");
+            for seat in (0..self.seats()).filter(|seat| point.open >> seat & 1 == 1) {
+                for next in [index + digit(seat), index + 2 * digit(seat)] {
+                    let next = &self.points[next];
+                    let filled = point.counted == Verdict::Approved && self.too_many(next.against);
+                    let stays = next.counted == point.counted;
+                    assert_eq!(stays, !filled, "{index} of {self}");
                 }
             }
         }
@@ -211,19 +214,29 @@ impl Round {
     /// The order of the votes matters exactly where nobody objects alone and both limits are met;
     /// otherwise the end is the one of a plain count.
     fn check_orders(&self) {
-        for (votes, ends) in self.by_votes.iter().enumerate() {
+        let mut by_votes = vec![Ends::default(); 1 << self.seats()];
+        for point in self.points.iter().filter(|point| point.is_end) {
+            let end = point.reached.map(Ends::only).expect("an end");
+            // The seats that are open could have said anything.
+            for (votes, ends) in by_votes.iter_mut().enumerate() {
+                if votes & !point.open == point.in_favour {
+                    *ends = ends.or(end);
+                }
+            }
+        }
+        for (votes, ends) in by_votes.into_iter().enumerate() {
             let in_favour = votes.count_ones() as usize;
             let against = self.seats() - in_favour;
-            let seats = self.ballots.iter().enumerate();
+            let mut seats = self.ballots.iter().enumerate();
             let objects = |(seat, ballot): (usize, &Ballot)| ballot.veto && votes >> seat & 1 == 0;
-            let vetoed = seats.map(objects).any(|objects| objects);
+            let vetoed = seats.any(objects);
             let approval = self.enough(in_favour) && !vetoed;
             let by_order = approval && self.too_many(against);
             let wanted = Ends {
                 approved: approval,
                 rejected: !approval || by_order,
             };
-            assert_eq!(*ends, wanted, "votes {votes:b} of {self}");
+            assert_eq!(ends, wanted, "votes {votes:b} of {self}");
         }
     }
 }
@@ -232,6 +245,11 @@ impl std::fmt::Display for Round {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} {:?} {:?}", self.rule, self.reject, self.ballots)
     }
+}
+
+/// The weight of a seat's voice in the index of a point.
+fn digit(seat: usize) -> usize {
+    [1, 3, 9, 27, 81, 243, 729][seat]
 }
 
 fn rules(seats: usize) -> Vec<Rule> {
@@ -280,19 +298,19 @@ fn veto_sets(seats: usize, random: &mut u64) -> Vec<usize> {
 
 fn check(seats: usize) {
     let mut random = seats as u64;
-    let mut checked = 0;
+    let mut visited = 0;
     for rule in rules(seats) {
         for reject in reject_rules(seats) {
             for vetoes in veto_sets(seats, &mut random) {
                 let mut round = Round::new(rule, reject, seats, vetoes);
-                round.explore(Verdict::Open, None);
+                round.explore(0, Verdict::Open, None);
                 round.check_orders();
                 round.check_verdicts_stay();
-                checked += round.votes_checked;
+                visited += round.visited;
             }
         }
     }
-    println!("{seats} seats: {checked} points in all orders");
+    println!("{seats} seats: {visited} points in all orders");
 }
 
 #[test]
