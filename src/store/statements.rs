@@ -72,7 +72,7 @@ pub static MOVE_INSTANCE: Statement = Statement::new(
         AND i.material_version OPERATOR(pg_catalog.=) $5
         AND i.work OPERATOR(pg_catalog.=) $6",
     &[
-        TEXT, UUID, TEXT, BIGINT, INT, BIGINT, TEXT, BIGINT, INT, INT, BOOL, BIGINT,
+        TEXT, UUID, TEXT, BIGINT, INT, BIGINT, TEXT, BIGINT, INT, INT, BOOL, BIGINT, BIGINT,
     ],
 );
 
