@@ -11,7 +11,7 @@ PG_CONFIG ?= pg_config
 # The parts of sql/ that make up the install script, in this order.
 SQL_PARTS = schema types tables functions grants dump
 
-export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS
+export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS MODEL_ARGS
 
 .PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model help
 
@@ -46,6 +46,6 @@ help:
 	@echo
 	@echo 'PGVERSIONS="15 18"   majors to test on (15, 16, 17, 18; default 15 and 18)'
 	@echo 'TESTS="name …"       only these tests of the kind (a regress test setup still runs first)'
-	@echo 'MODEL_SECONDS=20     how long the model checker runs'
+	@echo 'MODEL_SECONDS=20     how long the model checker runs; MODEL_ARGS for what else it takes'
 	@echo
 	@echo 'Logs, results and diffs of the last test run are in target/test.'

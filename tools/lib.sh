@@ -32,15 +32,19 @@ server_user() {
 
 # Runs a command as the server user, in a clean environment: what happens to be
 # exported here (PG*, RUST_BACKTRACE, a TMPDIR nobody else can read) must not
-# decide a test. NAME=VALUE words before the command reach it.
+# decide a test. NAME=VALUE words before the command reach it, as do WORKFLOW_*,
+# which tests may read.
 as_server_user() {
-    local user become=()
+    local user name become=() passed=()
+    for name in "${!WORKFLOW_@}"; do
+        passed+=("$name=${!name}")
+    done
     user=$(server_user)
     if is_root; then
         become=(setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups)
     fi
     "${become[@]}" env -i HOME="${RUN:-/}" TMPDIR="${RUN:-/tmp}" LC_ALL=C USER="$user" \
-        LOGNAME="$user" PATH="/usr/local/bin:/usr/bin:/bin" "$@"
+        LOGNAME="$user" PATH="/usr/local/bin:/usr/bin:/bin" "${passed[@]}" "$@"
 }
 
 # Where server installations live: target/, unless the server user cannot get in

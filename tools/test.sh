@@ -2,7 +2,7 @@
 # Runs the tests and counts them.
 #   tools/test.sh [lint] [unit] [regress] [isolation] [tap] [model] [demo]
 #   tools/test.sh installcheck
-# Environment (see `make help`): PGVERSIONS, TESTS, MODEL_SECONDS.
+# Environment (see `make help`): PGVERSIONS, TESTS, MODEL_SECONDS, MODEL_ARGS.
 #
 # What can't be run has failed: a server that doesn't start, a major that is not
 # to be had, a kind with no test in it.
@@ -216,7 +216,9 @@ program() {
 }
 
 run_model() {
-    counted "model" count_closing program workflow-model workflow_model --seconds "${MODEL_SECONDS:-20}"
+    # shellcheck disable=SC2086 # MODEL_ARGS holds words
+    counted "model" count_closing program workflow-model workflow_model \
+        --seconds "${MODEL_SECONDS:-20}" ${MODEL_ARGS:-}
 }
 run_demo() { counted "demo" count_closing program workflow-demo workflow_demo; }
 

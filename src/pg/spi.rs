@@ -91,6 +91,9 @@ impl Spi {
     }
 
     /// Runs a statement to its end.
+    ///
+    /// A survey runs without JIT compilation: the cost estimates of a query over JSON are far off,
+    /// and compiling takes longer than the query.
     pub fn run(&self, statement: &Statement, arguments: &[Value<'_>]) -> Rows<'_> {
         assert_eq!(
             arguments.len(),
@@ -111,6 +114,8 @@ impl Spi {
         // prepared with. Results are read before the next statement: SPI's globals are copied here.
         unsafe {
             let plan = statement.plan();
+            let _interpreted =
+                (statement.planning == pg_sys::CURSOR_OPT_CUSTOM_PLAN).then(|| WithoutJit::begin());
             let result = pg_sys::SPI_execute_plan(
                 plan,
                 datums.as_mut_ptr(),
@@ -148,6 +153,29 @@ impl Drop for Spi {
 }
 
 const MAX_ARGUMENTS: usize = 32;
+
+/// Keeps the planner from asking for JIT compilation until dropped.
+struct WithoutJit {
+    enabled: bool,
+}
+
+impl WithoutJit {
+    fn begin() -> WithoutJit {
+        // SAFETY: a plain variable of this backend.
+        unsafe {
+            let enabled = pg_sys::jit_enabled;
+            pg_sys::jit_enabled = false;
+            WithoutJit { enabled }
+        }
+    }
+}
+
+impl Drop for WithoutJit {
+    fn drop(&mut self) {
+        // SAFETY: what was in force before.
+        unsafe { pg_sys::jit_enabled = self.enabled };
+    }
+}
 
 /// What a statement gave.
 pub struct Rows<'a> {

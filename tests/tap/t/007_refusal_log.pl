@@ -10,8 +10,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use WorkflowTest;
 
-# Statements themselves would show what must not be shown.
-my $node = new_node('main', "log_statement = 'none'", 'log_min_error_statement = panic', "log_line_prefix = '%p '");
+# The statement of an error would show what must not be shown.
+my $node = new_node('main', 'log_min_error_statement = panic', "log_line_prefix = '%p '");
 install($node, 'app');
 $node->safe_psql(
 	'app', q{

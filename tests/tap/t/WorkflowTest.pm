@@ -29,7 +29,7 @@ sub new_node
 	my ($name, @settings) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(allows_streaming => 1);
-	$node->append_conf('postgresql.conf', join("\n", 'max_connections = 50', @settings));
+	$node->append_conf('postgresql.conf', join("\n", 'max_connections = 50', "log_statement = 'none'", @settings));
 	$node->start;
 	return $node;
 }
@@ -84,14 +84,14 @@ sub is_sound
 }
 
 # One backend for several rounds of statements: a function that sends some and gives what they print,
-# errors included.
+# errors included unless quiet.
 sub session
 {
-	my ($node, $database) = @_;
+	my ($node, $database, %options) = @_;
 	my ($in, $out) = ('', '');
 	my $psql = IPC::Run::start(
 		[ 'psql', '-XAtq', '-d', $node->connstr($database) ],
-		'<', \$in, '>', \$out, '2>', \$out,
+		'<', \$in, '>', \$out, '2>', $options{quiet} ? '/dev/null' : \$out,
 		IPC::Run::timeout(600));
 	my $round = 0;
 	return sub {
