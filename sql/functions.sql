@@ -312,6 +312,32 @@ CREATE FUNCTION wf_withdraw(
 COMMENT ON FUNCTION wf_withdraw IS 'Takes the question back: the submitter ends the instance while nobody has voted in this round. Errors: WF001, WF007 not the submitter, WF010 a seat has voted, WF013.';
 REVOKE ALL ON FUNCTION wf_withdraw FROM PUBLIC;
 
+CREATE FUNCTION wf_worklist(
+    role text DEFAULT NULL,
+    assignee text DEFAULT NULL,
+    overdue_first boolean DEFAULT false,
+    limit_rows int DEFAULT 50,
+    after uuid DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.work_item ROWS 50
+    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_worklist';
+COMMENT ON FUNCTION wf_worklist IS 'A page of open tasks, oldest first or by due date: those that role may decide, those that assignee holds, or all. limit_rows: 1 to 1000. after: task_id of the last row of the page before.';
+REVOKE ALL ON FUNCTION wf_worklist FROM PUBLIC;
+
+CREATE FUNCTION wf_explain(
+    instance uuid,
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS jsonb
+    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_explain';
+COMMENT ON FUNCTION wf_explain IS 'Why an instance stands where it stands: state, actions and who may take them, seats and votes, the last step, recent refusals (one''s own, or all for those who may read workflow.refusals), and the backends that hold or await its row lock. Errors: WF005.';
+REVOKE ALL ON FUNCTION wf_explain FROM PUBLIC;
+
 -- Who is calling, and upkeep
 
 CREATE FUNCTION wf_as(

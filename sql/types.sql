@@ -93,3 +93,24 @@ CREATE TYPE workflow.violation AS (
     detail text
 );
 COMMENT ON TYPE workflow.violation IS 'An invariant that stored rows break: its number in the manual, its name, where, and what is wrong.';
+
+CREATE TYPE workflow.work_item AS (
+    task_id uuid,
+    seat text,
+    roles text[],
+    veto boolean,
+    holder text,
+    delegated_by text,
+    opened_at timestamptz,
+    due_at timestamptz,
+    overdue boolean,
+    instance_id uuid,
+    application_id uuid,
+    business_key text,
+    definition text,
+    state text,
+    round int,
+    revision bigint,
+    material_version int
+);
+COMMENT ON TYPE workflow.work_item IS 'An open task, with what a page needs to decide it.';

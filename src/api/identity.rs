@@ -65,6 +65,18 @@ pub fn whoami(call: &Call) -> Result<Answer, Report> {
     Ok(Answer::Row(cells))
 }
 
+/// `workflow.current_tenant`
+pub fn current_tenant(_: &Call) -> Result<Answer, Report> {
+    let tenant = command::read(&Claim::default(), |_, caller| Ok(caller.tenant.clone()))?;
+    Ok(Answer::Scalar(Cell::Text(tenant)))
+}
+
+/// `workflow.current_actor`
+pub fn current_actor(_: &Call) -> Result<Answer, Report> {
+    let actor = command::read(&Claim::default(), |_, caller| Ok(caller.actor.clone()))?;
+    Ok(Answer::Scalar(Cell::Text(actor)))
+}
+
 fn describe(caller: &Caller, roles: Vec<String>) -> Vec<Cell> {
     let mode = match settings::identity() {
         IdentityMode::Setting => "setting",

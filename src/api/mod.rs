@@ -12,3 +12,4 @@ pub mod supersede;
 pub mod task;
 pub mod transition;
 pub mod upkeep;
+pub mod worklist;

@@ -95,7 +95,8 @@ fn page(spi: &Spi, caller: &Caller, id: Uuid) -> Result<Vec<Cell>, Failure> {
     ])
 }
 
-fn action(action: Action) -> Json {
+/// An action as pages read it.
+pub fn action(action: Action) -> Json {
     json!({
         "event": action.event,
         "to_state": action.to_state,

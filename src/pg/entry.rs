@@ -9,7 +9,7 @@ use workflow_core::sqlstate::SqlState;
 
 use super::call::Call;
 use super::report::{RawReport, Report, raise};
-use super::value::{Jsonb, Value};
+use super::value::{Jsonb, Time, Value};
 
 /// What a function answers.
 pub enum Answer {
@@ -40,6 +40,8 @@ pub enum Cell {
     Uuids(Vec<uuid::Uuid>),
     /// text[]
     Texts(Vec<String>),
+    /// timestamptz
+    Time(Time),
     /// jsonb that PostgreSQL made
     Jsonb(Jsonb),
     /// jsonb from its text
@@ -62,6 +64,7 @@ impl Cell {
             Cell::Uuid(value) => Value::Uuid(*value),
             Cell::Uuids(value) => Value::Uuids(value),
             Cell::Texts(value) => Value::Texts(value),
+            Cell::Time(value) => Value::Time(*value),
             Cell::Jsonb(value) => Value::Jsonb(value),
             Cell::Json(value) => Value::Json(value),
         }

@@ -162,6 +162,30 @@ SELECT 4, 'closed_tasks_say_why', t.tenant_id, t.instance_id,
     OR (t.status OPERATOR(pg_catalog.=) ANY (ARRAY['SUPERSEDED', 'CANCELLED']::workflow.task_status[])
         AND (t.reason IS NULL OR t.closed_revision IS NULL))
 UNION ALL
+SELECT 1, 'work_counts_the_log', i.tenant_id, i.id,
+       pg_catalog.format('work %s, rows of the task log %s, last one %s', i.work,
+                         pg_catalog.count(l.work), COALESCE(pg_catalog.max(l.work), 0))
+  FROM i
+  LEFT JOIN workflow.task_log l ON l.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+                               AND l.instance_id OPERATOR(pg_catalog.=) i.id
+ GROUP BY i.tenant_id, i.id, i.work
+HAVING NOT (i.work OPERATOR(pg_catalog.=) pg_catalog.count(l.work)
+            AND i.work OPERATOR(pg_catalog.=) COALESCE(pg_catalog.max(l.work), 0))
+UNION ALL
+SELECT 3, 'one_vote_per_seat', t.tenant_id, t.instance_id,
+       pg_catalog.format('%s votes of seat %s in round %s', pg_catalog.count(*), t.seat, t.round)
+  FROM t
+ WHERE t.in_favour IS NOT NULL
+ GROUP BY t.tenant_id, t.instance_id, t.material_version, t.round, t.seat
+HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1
+UNION ALL
+SELECT 3, 'one_vote_per_person', t.tenant_id, t.instance_id,
+       pg_catalog.format('%s votes of %s in round %s', pg_catalog.count(*), t.decided_by, t.round)
+  FROM t
+ WHERE t.in_favour IS NOT NULL AND t.one_vote_each
+ GROUP BY t.tenant_id, t.instance_id, t.material_version, t.round, t.decided_by
+HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1
+UNION ALL
 SELECT 5, 'events_have_a_step', x.tenant_id, x.aggregateid::pg_catalog.uuid,
        pg_catalog.format('an event of revision %s, which is not in history', x.revision)
   FROM x

@@ -1,0 +1,84 @@
+-- What people read. Each view shows the caller's tenant only, behind a barrier that keeps a leaky
+-- function in a query from seeing other rows first.
+
+CREATE FUNCTION workflow.current_tenant() RETURNS text
+    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_current_tenant';
+COMMENT ON FUNCTION workflow.current_tenant() IS 'Tenant of the caller, as commands see it.';
+CREATE FUNCTION workflow.current_actor() RETURNS text
+    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_current_actor';
+COMMENT ON FUNCTION workflow.current_actor() IS 'The acting person, as commands see it.';
+
+CREATE VIEW workflow.worklist WITH (security_barrier) AS
+SELECT t.id AS task_id, t.seat, t.roles, t.veto, t.holder, t.delegated_by, t.held_until,
+       t.opened_at, t.due_at,
+       COALESCE(t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp(), false) AS overdue,
+       t.instance_id, i.application_id, a.business_key, i.definition, t.state, t.round,
+       i.revision, t.material_version
+  FROM workflow.tasks t
+  JOIN workflow.instances i
+    ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id AND i.id OPERATOR(pg_catalog.=) t.instance_id
+  JOIN workflow.applications a
+    ON a.tenant_id OPERATOR(pg_catalog.=) i.tenant_id AND a.id OPERATOR(pg_catalog.=) i.application_id
+ WHERE t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
+   AND t.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.worklist IS 'Open tasks of the caller''s tenant, with what a page needs to decide them.';
+COMMENT ON COLUMN workflow.worklist.holder IS 'Who alone may decide it; NULL: anybody of the roles.';
+COMMENT ON COLUMN workflow.worklist.held_until IS 'End of the holder''s claim; NULL: until released.';
+
+CREATE VIEW workflow.worklist_counts WITH (security_barrier) AS
+SELECT r.role, pg_catalog.count(*) AS open,
+       pg_catalog.count(*) FILTER (WHERE t.holder IS NULL) AS free,
+       pg_catalog.count(*) FILTER (WHERE t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp()) AS overdue
+  FROM workflow.tasks t
+  LEFT JOIN LATERAL pg_catalog.unnest(t.roles) r(role) ON true
+ WHERE t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
+   AND t.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant())
+ GROUP BY r.role;
+COMMENT ON VIEW workflow.worklist_counts IS 'Open tasks per role; role NULL: tasks that anybody may decide.';
+
+CREATE VIEW workflow.timeline WITH (security_barrier) AS
+SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of, e.what, e.comment,
+       e.material_version, e.round, e.task_id, e.request_id
+  FROM (
+    SELECT h.tenant_id, h.instance_id, h.at, h.step::pg_catalog.text AS kind, h.revision,
+           NULL::pg_catalog.int8 AS work, h.actor, h.on_behalf_of,
+           CASE
+               WHEN h.step OPERATOR(pg_catalog.=) 'start'::workflow.step THEN pg_catalog.format('started in %s', h.to_state)
+               WHEN h.step OPERATOR(pg_catalog.=) 'edge'::workflow.step THEN CASE
+                   WHEN h.event IS NULL THEN pg_catalog.format('went on from %s to %s', h.from_state, h.to_state)
+                   ELSE pg_catalog.format('%s: from %s to %s', h.event, h.from_state, h.to_state) END
+               WHEN h.step OPERATOR(pg_catalog.=) 'supersede'::workflow.step THEN CASE
+                   WHEN h.from_state OPERATOR(pg_catalog.=) h.to_state
+                       THEN pg_catalog.format('material %s came into force', h.material_version)
+                   ELSE pg_catalog.format('material %s came into force: back from %s to %s',
+                                          h.material_version, h.from_state, h.to_state) END
+               WHEN h.step OPERATOR(pg_catalog.=) 'seat'::workflow.step THEN 'changed who must decide'
+               WHEN h.step OPERATOR(pg_catalog.=) 'cancel'::workflow.step THEN 'ended it'
+               ELSE h.step::pg_catalog.text END AS what,
+           h.comment, h.material_version, h.round, h.task_id, h.request_id
+      FROM workflow.history h
+    UNION ALL
+    SELECT l.tenant_id, l.instance_id, l.at, l.step::pg_catalog.text, l.revision, l.work, l.actor,
+           l.on_behalf_of,
+           CASE
+               WHEN l.step OPERATOR(pg_catalog.=) 'vote'::workflow.task_step THEN pg_catalog.format('voted %s for seat %s', l.event, l.seat)
+               WHEN l.step OPERATOR(pg_catalog.=) 'claim'::workflow.task_step THEN pg_catalog.format('claimed the task of seat %s', l.seat)
+               WHEN l.step OPERATOR(pg_catalog.=) 'release'::workflow.task_step THEN pg_catalog.format('gave back the task of seat %s', l.seat)
+               WHEN l.step OPERATOR(pg_catalog.=) 'assign'::workflow.task_step THEN pg_catalog.format('assigned the task of seat %s to %s', l.seat, l.to_actor)
+               WHEN l.step OPERATOR(pg_catalog.=) 'delegate'::workflow.task_step THEN pg_catalog.format('delegated the task of seat %s to %s', l.seat, l.to_actor)
+               WHEN l.step OPERATOR(pg_catalog.=) 'transfer'::workflow.task_step THEN pg_catalog.format('transferred the task of seat %s to %s', l.seat, l.to_actor)
+               ELSE l.step::pg_catalog.text END,
+           l.comment, l.material_version, l.round, l.task_id, l.request_id
+      FROM workflow.task_log l
+    UNION ALL
+    SELECT r.tenant_id, r.instance_id, r.at, 'refusal', (r.detail OPERATOR(pg_catalog.#>>) '{actual,revision}')::pg_catalog.int8,
+           NULL, r.actor, NULL,
+           pg_catalog.format('was refused %s (%s)', r.command, r.reason),
+           NULL, (r.detail OPERATOR(pg_catalog.#>>) '{actual,material_version}')::pg_catalog.int4, NULL, r.task_id, NULL
+      FROM workflow.refusals r
+     WHERE r.instance_id IS NOT NULL
+       AND (r.actor OPERATOR(pg_catalog.=) (SELECT workflow.current_actor())
+            OR (SELECT pg_catalog.has_table_privilege('workflow.refusals', 'SELECT')))
+  ) e
+ WHERE e.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.timeline IS 'What happened to an instance, in words: steps, votes, changes of hands, and refusals (one''s own, or all for those who may read workflow.refusals). Order by at, revision, work.';
