@@ -115,7 +115,7 @@ impl Spi {
         unsafe {
             let plan = statement.plan();
             let _interpreted =
-                (statement.planning == pg_sys::CURSOR_OPT_CUSTOM_PLAN).then(|| WithoutJit::begin());
+                (statement.planning == pg_sys::CURSOR_OPT_CUSTOM_PLAN).then(WithoutJit::begin);
             let result = pg_sys::SPI_execute_plan(
                 plan,
                 datums.as_mut_ptr(),
