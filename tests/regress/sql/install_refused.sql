@@ -3,6 +3,7 @@
 SELECT current_database() AS here \gset
 CREATE DATABASE regress_workflow_taken TEMPLATE template0;
 \c regress_workflow_taken
+\set VERBOSITY terse
 CREATE SCHEMA workflow;
 CREATE EXTENSION workflow;
 \echo :LAST_ERROR_SQLSTATE
