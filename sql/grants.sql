@@ -42,6 +42,12 @@ BEGIN
          WHERE e.extname = 'workflow' AND p.proname = ANY (granted)
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', call.signature, role_name);
+        -- A GRANT by somebody who may not grant is only a warning.
+        IF NOT has_function_privilege(role_name, call.signature, 'EXECUTE') THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'insufficient_privilege',
+                MESSAGE = format('%I may not grant EXECUTE on %s', current_user, call.signature);
+        END IF;
     END LOOP;
     EXECUTE format('GRANT USAGE ON SCHEMA workflow TO %I', role_name);
     EXECUTE format('GRANT SELECT ON workflow.worklist, workflow.worklist_counts, workflow.timeline TO %I',

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use workflow_core::decide::votes::Tally;
 use workflow_core::decide::{self, Ended, Plan, Vote, VotePlan};
 use workflow_core::outcome::Outcome;
-use workflow_core::refusal::Refusal;
+use workflow_core::refusal::{Position, Refusal};
 
 use crate::api::answer;
 use crate::api::transition::{check_revision, check_version};
@@ -73,7 +73,11 @@ pub fn decide(call: &Call) -> Result<Answer, Report> {
         let _progress = InProgress::enter(id)?;
         let approach = Approach {
             pessimistic: false,
-            expected_revision: Some(expected_revision),
+            expected: Position {
+                state: None,
+                revision: Some(expected_revision),
+                material_version: Some(material_version),
+            },
         };
         let moved = instance::change(
             command,
@@ -105,7 +109,12 @@ pub fn decide(call: &Call) -> Result<Answer, Report> {
                     to_state: None,
                     material_version: Some(material_version),
                 };
-                return Err(instance::explain(command, failure, &wanted)?);
+                return Err(instance::explain(
+                    command.spi,
+                    &command.caller,
+                    failure,
+                    &wanted,
+                )?);
             }
         };
         let comment = comment.as_deref();
@@ -191,7 +200,7 @@ fn finish(
                     reason: &reason,
                     seat: None,
                 };
-                write::close_tasks(command, &scene, &ending)?;
+                write::close_tasks(command, &scene, &ending, instance.open_tasks() - 1)?;
             }
             let remarks = Remarks {
                 task: Some(task),

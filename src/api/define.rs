@@ -7,9 +7,9 @@ use workflow_core::refusal::{Reason, Refusal};
 use crate::engine::command::{self, Command, Common, OnRefusal, checked, read_claim};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::request::Fingerprint;
-use crate::pg::backend;
 use crate::pg::call::Call;
 use crate::pg::entry::{Answer, Cell};
+use crate::pg::guard;
 use crate::pg::report::Report;
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::pg::wait::{KeyLock, LockKind};
@@ -59,7 +59,12 @@ fn publish(command: &Command<'_>, spec: &Jsonb, activate: bool) -> Result<(Strin
     }
     if activate {
         let key = [command.tenant(), Value::Text(&name)];
-        command.spi.run(&statements::DEACTIVATE_DEFINITION, &key);
+        let active = command.spi.one(&statements::COUNT_ACTIVE, &key);
+        let active = active.map(|row| row.bigint(0)).transpose()?.unwrap_or(0);
+        let deactivated = command.spi.run(&statements::DEACTIVATE_DEFINITION, &key);
+        if deactivated.count() != active as u64 {
+            return Err(trigger_interfered("a trigger kept a definition active"));
+        }
     }
     let row = command.spi.one(
         &statements::INSERT_DEFINITION,
@@ -98,7 +103,7 @@ fn examine(spec: &Jsonb) -> Result<(String, Vec<Finding>), Report> {
     for state in &machine.states {
         for edge in state.edges.iter().chain(&state.always) {
             let Some(guard) = &edge.guard else { continue };
-            if let Err(message) = backend::check_jsonpath(guard) {
+            if let Err(message) = guard::check(guard) {
                 findings.push(Finding {
                     severity: Severity::Error,
                     path: format!("{}/guard", edge.path),

@@ -130,8 +130,11 @@ pub fn member_remove(call: &Call) -> Result<Answer, Report> {
     let common = Common::read("wf_member_remove", call, None, None)?;
     let outcome = command::run(common, Fingerprint::new("wf_member_remove"), |command| {
         let key = [command.tenant(), Value::Text(&member)];
-        if command.spi.run(&statements::REMOVE_MEMBER, &key).count() != 1 {
+        if command.spi.run(&statements::IS_MEMBER, &key).count() == 0 {
             return Err(Refusal::not_found("member").into());
+        }
+        if command.spi.run(&statements::REMOVE_MEMBER, &key).count() != 1 {
+            return Err(trigger_interfered("a trigger kept a member in"));
         }
         Ok(Outcome {
             applied: true,

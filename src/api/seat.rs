@@ -4,6 +4,7 @@ use uuid::Uuid;
 use workflow_core::decide::{self, Plan};
 use workflow_core::definition;
 use workflow_core::outcome::Outcome;
+use workflow_core::refusal::Position;
 
 use crate::api::answer;
 use crate::api::transition::check_revision;
@@ -110,7 +111,7 @@ pub fn remove(call: &Call) -> Result<Answer, Report> {
                 reason: "the seat was removed",
                 seat: Some(&seat),
             };
-            write::close_tasks(command, &scene, &ending)?;
+            write::close_tasks(command, &scene, &ending, 1)?;
             let mut task_ids = Vec::new();
             if plan.steps.len() > 1 {
                 let reason = "the round was decided by the seats that remained";
@@ -119,7 +120,7 @@ pub fn remove(call: &Call) -> Result<Answer, Report> {
                     reason,
                     seat: None,
                 };
-                write::close_tasks(command, &scene, &ending)?;
+                write::close_tasks(command, &scene, &ending, before.instance.open_tasks() - 1)?;
                 task_ids = write::open_tasks(command, &scene, plan)?;
             }
             let remarks = Remarks {
@@ -165,7 +166,7 @@ pub fn withdraw(call: &Call) -> Result<Answer, Report> {
                 reason,
                 seat: None,
             };
-            write::close_tasks(command, &scene, &ending)?;
+            write::close_tasks(command, &scene, &ending, before.instance.open_tasks())?;
             let remarks = Remarks {
                 comment: comment.as_deref(),
                 ..Remarks::default()
@@ -188,7 +189,10 @@ fn run<T: Effect>(
         let _progress = InProgress::enter(id)?;
         let approach = Approach {
             pessimistic: false,
-            expected_revision: Some(expected_revision),
+            expected: Position {
+                revision: Some(expected_revision),
+                ..Position::default()
+            },
         };
         match instance::change(command, id, &approach, None, decide) {
             Ok(moved) => finish(command, &moved),
@@ -198,7 +202,12 @@ fn run<T: Effect>(
                     to_state: None,
                     material_version: None,
                 };
-                Err(instance::explain(command, failure, &wanted)?)
+                Err(instance::explain(
+                    command.spi,
+                    &command.caller,
+                    failure,
+                    &wanted,
+                )?)
             }
         }
     })?;

@@ -3,6 +3,7 @@
 use workflow_core::decide::{self, Send};
 use workflow_core::definition::LockMode;
 use workflow_core::outcome::Outcome;
+use workflow_core::refusal::Position;
 
 use crate::api::answer;
 use crate::api::transition::{check_revision, check_version, finish, refuse_lease};
@@ -53,7 +54,11 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
         };
         let approach = Approach {
             pessimistic: mode == Some(LockMode::Pessimistic),
-            expected_revision,
+            expected: Position {
+                state: None,
+                revision: expected_revision,
+                material_version,
+            },
         };
         let sent = Send {
             event: &event,
@@ -82,7 +87,12 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
                     to_state: None,
                     material_version,
                 };
-                return Err(instance::explain(command, failure, &wanted)?);
+                return Err(instance::explain(
+                    command.spi,
+                    &command.caller,
+                    failure,
+                    &wanted,
+                )?);
             }
         };
         finish(

@@ -1,9 +1,10 @@
 //! `wf_start`: a new instance over an application, which is found or made by its business key.
 
 use uuid::Uuid;
-use workflow_core::decide::{self, Instance};
+use workflow_core::decide::{self, Instance, Plan};
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::{Position, Reason, Refusal};
+use workflow_core::sqlstate::SqlState;
 
 use crate::api::answer;
 use crate::engine::command::{self, Command, Common, checked};
@@ -42,23 +43,28 @@ pub fn start(call: &Call) -> Result<Answer, Report> {
         let published =
             definitions::find(command.spi, &command.caller.tenant, &definition, version)?
                 .ok_or_else(|| Refusal::not_found("definition"))?;
-        let application = find_or_create(command, &business_key, material.as_ref())?;
-        begin(command, &published, &application)
+        let application = find(command, &business_key, material.as_ref())?;
+        let (instance, plan) = decide_start(command, &published, &application)?;
+        application.write(command, &business_key)?;
+        carry_out(command, &published, &instance, &plan)
     })?;
     Ok(answer::outcome(outcome))
 }
 
 /// The application an instance starts over.
-struct Application {
+struct Application<'a> {
     id: Uuid,
     material_version: i32,
+    /// Content of the first material, if the application is new.
+    new: Option<&'a Jsonb>,
 }
 
-fn find_or_create(
+/// Finds the application and locks it, or the business key if there is none yet. Writes nothing.
+fn find<'a>(
     command: &Command<'_>,
     business_key: &str,
-    material: Option<&Jsonb>,
-) -> Result<Application, Failure> {
+    material: Option<&'a Jsonb>,
+) -> Result<Application<'a>, Failure> {
     let key = [command.tenant(), Value::Text(business_key)];
     let known = match command.spi.one(&statements::FIND_APPLICATION, &key) {
         Some(row) => Some(row),
@@ -69,41 +75,49 @@ fn find_or_create(
             command.spi.one(&statements::FIND_APPLICATION, &key)
         }
     };
-    match known {
-        Some(row) => existing(command, row.uuid(0)?, material),
-        None => create(command, business_key, material),
+    if let Some(row) = known {
+        return existing(command, row.uuid(0)?, material);
     }
+    let Some(material) = material else {
+        let message = "material must not be null: the application is new";
+        return Err(Report::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());
+    };
+    Ok(Application {
+        id: Uuid::now_v7(),
+        material_version: 1,
+        new: Some(material),
+    })
 }
 
-fn create(
-    command: &Command<'_>,
-    business_key: &str,
-    material: Option<&Jsonb>,
-) -> Result<Application, Failure> {
-    let Some(material) = material else {
-        return Err(Report::new(
-            workflow_core::sqlstate::SqlState::NULL_VALUE_NOT_ALLOWED,
-            "material must not be null: the application is new",
-        )
-        .into());
-    };
-    let (id, now) = (Uuid::now_v7(), Time::now());
-    let actor = Value::Text(&command.caller.actor);
-    command.spi.run(
-        &statements::INSERT_APPLICATION,
-        &[
-            command.tenant(),
-            Value::Uuid(id),
-            Value::Text(business_key),
-            Value::Time(now),
-            actor.clone(),
-        ],
-    );
-    insert_material(command, id, 1, material, now)?;
-    Ok(Application {
-        id,
-        material_version: 1,
-    })
+impl Application<'_> {
+    /// Makes a new application, or counts one more start of an old one.
+    fn write(&self, command: &Command<'_>, business_key: &str) -> Result<(), Failure> {
+        let id = Value::Uuid(self.id);
+        let written = match self.new {
+            None => command
+                .spi
+                .run(&statements::COUNT_START, &[command.tenant(), id]),
+            Some(_) => command.spi.run(
+                &statements::INSERT_APPLICATION,
+                &[
+                    command.tenant(),
+                    id,
+                    Value::Text(business_key),
+                    Value::Time(Time::now()),
+                    Value::Text(&command.caller.actor),
+                ],
+            ),
+        };
+        if written.count() != 1 {
+            return Err(trigger_interfered(
+                "a trigger kept an application from being written",
+            ));
+        }
+        match self.new {
+            Some(material) => insert_material(command, self.id, 1, material, Time::now()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Adds a version of a material.
@@ -148,18 +162,13 @@ pub fn lock_application(command: &Command<'_>, id: Uuid) -> Result<(), Failure> 
     Ok(())
 }
 
-fn existing(
+fn existing<'a>(
     command: &Command<'_>,
     id: Uuid,
-    material: Option<&Jsonb>,
-) -> Result<Application, Failure> {
+    material: Option<&'a Jsonb>,
+) -> Result<Application<'a>, Failure> {
     lock_application(command, id)?;
     let key = [command.tenant(), Value::Uuid(id)];
-    if command.spi.run(&statements::COUNT_START, &key).count() != 1 {
-        return Err(trigger_interfered(
-            "a trigger kept an application from being written",
-        ));
-    }
     let row = command
         .spi
         .one(&statements::READ_APPLICATION, &key)
@@ -188,14 +197,16 @@ fn existing(
     Ok(Application {
         id,
         material_version,
+        new: None,
     })
 }
 
-fn begin(
+/// Everything that can refuse a start is asked before the first write.
+fn decide_start(
     command: &Command<'_>,
     published: &Published,
-    application: &Application,
-) -> Result<Outcome, Failure> {
+    application: &Application<'_>,
+) -> Result<(Instance, Plan), Failure> {
     let machine = &published.machine;
     if !machine.concurrent {
         refuse_second(command, published, application)?;
@@ -211,27 +222,49 @@ fn begin(
         started_by: command.caller.actor.clone(),
         tasks: Vec::new(),
     };
-    let material = Material::Stored {
-        application: application.id,
-        version: application.material_version,
+    let version = application.material_version;
+    let material = match application.new {
+        Some(content) => Material::New { content, version },
+        None => Material::Stored {
+            application: application.id,
+            version,
+        },
     };
     let mut world = ServerWorld::new(command.spi, &command.caller, material, None);
     let decision = decide::start(machine, &instance, &mut world);
-    let plan = world.finish(decision)?;
+    match world.finish(decision) {
+        Ok(plan) => Ok((instance, plan)),
+        Err(Failure::Refused(mut refusal)) => {
+            // There is no such instance, and there may be no such application.
+            refusal.instance_id = None;
+            refusal.application_id = refusal.application_id.filter(|_| application.new.is_none());
+            refusal.actual = Position::default();
+            Err(Failure::Refused(refusal))
+        }
+        Err(error) => Err(error),
+    }
+}
 
+fn carry_out(
+    command: &Command<'_>,
+    published: &Published,
+    instance: &Instance,
+    plan: &Plan,
+) -> Result<Outcome, Failure> {
+    let machine = &published.machine;
     let rest = &machine.states[plan.rest()];
     let written = command.spi.run(
         &statements::INSERT_INSTANCE,
         &[
             command.tenant(),
             Value::Uuid(instance.id),
-            Value::Uuid(application.id),
+            Value::Uuid(instance.application_id),
             Value::Uuid(published.id),
             Value::Text(&published.name),
             Value::Text(&rest.name),
             Value::Bigint(plan.revision),
             Value::Int(plan.round),
-            Value::Int(application.material_version),
+            Value::Int(instance.material_version),
             Value::Bigint(plan.entered_revision.unwrap_or(1)),
             Value::Bool(machine.concurrent),
             Value::Bool(rest.is_final),
@@ -243,22 +276,22 @@ fn begin(
     }
     let scene = Scene {
         instance: instance.id,
-        application: application.id,
+        application: instance.application_id,
         definition: published,
-        material_version: application.material_version,
+        material_version: instance.material_version,
         revision: 0,
         at: Time::now(),
     };
-    write::record(command, &scene, &plan, Remarks::default())?;
-    let task_ids = write::open_tasks(command, &scene, &plan)?;
-    Ok(scene.outcome(&plan, task_ids, 1))
+    write::record(command, &scene, plan, Remarks::default())?;
+    let task_ids = write::open_tasks(command, &scene, plan)?;
+    Ok(scene.outcome(plan, task_ids, 1))
 }
 
-/// The application's row is written by every start, so nobody else can be starting now.
+/// The application's row is locked by every start, so nobody else can be starting now.
 fn refuse_second(
     command: &Command<'_>,
     published: &Published,
-    application: &Application,
+    application: &Application<'_>,
 ) -> Result<(), Failure> {
     let key = [
         command.tenant(),

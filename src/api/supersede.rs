@@ -175,8 +175,9 @@ fn carry_out(command: &Command<'_>, change: &Change, version: i32) -> Result<i32
         reason: &reason,
         seat: None,
     };
-    let closed = write::close_tasks(command, &scene, &ending)?;
+    let outdated = row.instance.open_tasks();
+    write::close_tasks(command, &scene, &ending, outdated)?;
     write::record(command, &scene, plan, Remarks::default())?;
     write::open_tasks(command, &scene, plan)?;
-    Ok(closed as i32)
+    Ok(outdated as i32)
 }

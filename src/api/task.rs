@@ -4,6 +4,7 @@
 use uuid::Uuid;
 use workflow_core::decide::{self, Ended, Handover, Plan};
 use workflow_core::outcome::Outcome;
+use workflow_core::refusal::Position;
 
 use crate::api::answer;
 use crate::api::decide::find_task;
@@ -168,7 +169,7 @@ fn run(
         let _progress = InProgress::enter(id)?;
         let approach = Approach {
             pessimistic: false,
-            expected_revision: None,
+            expected: Position::default(),
         };
         let moved = instance::change(command, id, &approach, None, |definition, row, world| {
             let (_, ended) = find_task(command, task)?;

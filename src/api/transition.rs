@@ -3,19 +3,21 @@
 use uuid::Uuid;
 use workflow_core::decide::{self, Plan, Transition};
 use workflow_core::outcome::Outcome;
-use workflow_core::refusal::Refusal;
+use workflow_core::refusal::{Position, Refusal};
 use workflow_core::sqlstate::SqlState;
 
 use crate::api::answer;
 use crate::engine::command::{self, Command, Common, OnRefusal, read_claim};
 use crate::engine::failure::Failure;
+use crate::engine::identity::{Caller, Claim};
 use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
-use crate::engine::request::Fingerprint;
+use crate::engine::request::{self, Fingerprint};
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene, Verdict};
 use crate::pg::call::Call;
 use crate::pg::entry::Answer;
 use crate::pg::report::Report;
+use crate::pg::spi::Spi;
 use crate::pg::value::Jsonb;
 use crate::store;
 use crate::store::definitions;
@@ -143,7 +145,11 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
         let _progress = InProgress::enter(arguments.instance)?;
         let approach = Approach {
             pessimistic: false,
-            expected_revision: Some(arguments.expected_revision),
+            expected: Position {
+                state: Some(arguments.from_state.clone()),
+                revision: Some(arguments.expected_revision),
+                material_version: Some(arguments.material_version),
+            },
         };
         let payload = arguments.payload.as_ref();
         let mut event = None;
@@ -171,7 +177,12 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
                     to_state: Some(&arguments.to_state),
                     material_version: Some(arguments.material_version),
                 };
-                return Err(instance::explain(command, failure, &wanted)?);
+                return Err(instance::explain(
+                    command.spi,
+                    &command.caller,
+                    failure,
+                    &wanted,
+                )?);
             }
         };
         let comment = arguments.comment.as_deref();
@@ -220,7 +231,7 @@ pub fn finish(
             reason: &reason,
             seat: None,
         };
-        write::close_tasks(command, &scene, &ending)?;
+        write::close_tasks(command, &scene, &ending, before.instance.open_tasks())?;
     }
     write::record(command, &scene, plan, remarks)?;
     let task_ids = write::open_tasks(command, &scene, plan)?;
@@ -231,39 +242,54 @@ pub fn finish(
 pub fn check(call: &Call) -> Result<Answer, Report> {
     let arguments = Arguments::read(call)?;
     if let Some(key) = &arguments.request_id {
-        crate::engine::request::check_key(key)?;
+        request::check_key(key)?;
     }
     let claim = read_claim(call)?;
     let outcome = command::read(&claim, |spi, caller| {
-        let decided = (|| -> Result<Outcome, Failure> {
-            let row = store::read_instance(spi, &caller.tenant, arguments.instance)?
-                .ok_or_else(|| Refusal::not_found("instance"))?;
-            let definition = definitions::pinned(spi, &caller.tenant, row.definition_id)?;
-            let material = Material::Stored {
-                application: row.instance.application_id,
-                version: row.instance.material_version,
-            };
-            let mut world = ServerWorld::new(spi, caller, material, arguments.payload.as_ref());
-            let transition = arguments.command();
-            let decision =
-                decide::transition(&definition.machine, &row.instance, &transition, &mut world);
-            let plan: Plan = world.finish(decision)?;
-            Ok(Outcome {
-                applied: true,
-                instance_id: Some(row.instance.id),
-                application_id: Some(row.instance.application_id),
-                state: Some(definition.machine.states[plan.rest()].name.clone()),
-                revision: Some(plan.revision),
-                material_version: Some(row.instance.material_version),
-                event: plan.first().event.clone(),
-                attempts: 1,
-                ..Outcome::default()
-            })
-        })();
-        match decided {
+        match foresee(spi, caller, &arguments, &claim) {
             Err(Failure::Refused(refusal)) => Ok(Outcome::refused(&refusal)),
             other => other,
         }
     })?;
     Ok(answer::outcome(outcome))
+}
+
+fn foresee(
+    spi: &Spi,
+    caller: &Caller,
+    arguments: &Arguments,
+    claim: &Claim,
+) -> Result<Outcome, Failure> {
+    if let Some(key) = &arguments.request_id {
+        // A dry run stands for the command in either form.
+        let forms = [OnRefusal::Raise, OnRefusal::Return].map(|on_refusal| {
+            let fingerprint = arguments.fingerprint();
+            command::seal(fingerprint, claim, arguments.wait_ms, on_refusal)
+        });
+        if let Some(outcome) = request::peek(spi, caller, key, forms)? {
+            return Ok(outcome);
+        }
+    }
+    let row = store::read_instance(spi, &caller.tenant, arguments.instance)?
+        .ok_or_else(|| Refusal::not_found("instance"))?;
+    let definition = definitions::pinned(spi, &caller.tenant, row.definition_id)?;
+    let scene = Scene::of(&row, &definition);
+    let material = Material::Stored {
+        application: scene.application,
+        version: scene.material_version,
+    };
+    let mut world = ServerWorld::new(spi, caller, material, arguments.payload.as_ref());
+    let transition = arguments.command();
+    let decision = decide::transition(&definition.machine, &row.instance, &transition, &mut world);
+    match world.finish(decision) {
+        Ok(plan) => Ok(scene.outcome(&plan, Vec::new(), 1)),
+        Err(failure) => {
+            let wanted = Wanted {
+                event: decide::event_of(&definition.machine, &transition),
+                to_state: Some(&arguments.to_state),
+                material_version: Some(arguments.material_version),
+            };
+            Err(instance::explain(spi, caller, failure, &wanted)?)
+        }
+    }
 }

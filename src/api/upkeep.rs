@@ -18,7 +18,7 @@ pub fn version(_: &Call) -> Result<Answer, Report> {
 /// Trigger of tables whose rows are only ever added.
 pub fn refuse_change(_: &Call) -> Result<Answer, Report> {
     Err(
-        Report::new(SqlState::INSUFFICIENT_PRIVILEGE, "history is append-only")
+        Report::new(SqlState::INSUFFICIENT_PRIVILEGE, "the table is append-only")
             .hint("Rows are added by the wf_* functions and stay as they are."),
     )
 }

@@ -47,8 +47,8 @@ pub struct Common {
     pub on_refusal: OnRefusal,
     /// Who is said to call.
     pub claim: Claim,
-    /// Total time to wait for locks, in milliseconds.
-    pub wait_ms: i32,
+    /// Total time to wait for locks, in milliseconds; `None`: `workflow.wait_ms`.
+    pub wait_ms: Option<i32>,
     /// Request key, where the command has one.
     pub request_id: Option<String>,
 }
@@ -80,13 +80,9 @@ impl Common {
         request_id: Option<String>,
     ) -> Result<Common, Report> {
         let claim = read_claim(call)?;
-        let wait_ms = match wait_ms {
-            Some(wait_ms) if wait_ms < 0 => {
-                return Err(Report::invalid("wait_ms must not be negative"));
-            }
-            Some(wait_ms) => wait_ms,
-            None => settings::wait_ms(),
-        };
+        if wait_ms.is_some_and(|wait_ms| wait_ms < 0) {
+            return Err(Report::invalid("wait_ms must not be negative"));
+        }
         if let Some(key) = &request_id {
             request::check_key(key)?;
         }
@@ -166,7 +162,7 @@ pub fn run(
 fn attempt(
     spi: &Spi,
     common: &Common,
-    mut fingerprint: Fingerprint,
+    fingerprint: Fingerprint,
     known_caller: &mut Option<Caller>,
     body: impl FnOnce(&Command<'_>) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
@@ -174,7 +170,8 @@ fn attempt(
     if caller.tenant == super::identity::SHARED_TENANT && common.command != "wf_define" {
         return Err(Report::invalid("tenant * is for definitions only").into());
     }
-    let budget = Budget::new(common.wait_ms, common.on_refusal == OnRefusal::Return);
+    let wait_ms = common.wait_ms.unwrap_or_else(settings::wait_ms);
+    let budget = Budget::new(wait_ms, common.on_refusal == OnRefusal::Return);
     let mut command = Command {
         name: common.command,
         spi,
@@ -184,9 +181,12 @@ fn attempt(
     };
     let result = (|| {
         if let Some(key) = &common.request_id {
-            fingerprint.texts(common.claim.roles.as_deref());
-            fingerprint.number(Some(common.wait_ms.into()));
-            fingerprint.number(Some((common.on_refusal == OnRefusal::Return).into()));
+            let fingerprint = seal(
+                fingerprint,
+                &common.claim,
+                common.wait_ms,
+                common.on_refusal,
+            );
             let (request, replay) =
                 request::open(spi, &command.caller, key, fingerprint, &command.budget)?;
             if let Some(outcome) = replay {
@@ -202,6 +202,19 @@ fn attempt(
     })();
     *known_caller = Some(command.caller);
     result
+}
+
+/// Adds the arguments that every command has to the fingerprint of its own.
+pub fn seal(
+    mut fingerprint: Fingerprint,
+    claim: &Claim,
+    wait_ms: Option<i32>,
+    on_refusal: OnRefusal,
+) -> Fingerprint {
+    fingerprint.texts(claim.roles.as_deref());
+    fingerprint.number(wait_ms.map(i64::from));
+    fingerprint.number(Some((on_refusal == OnRefusal::Return).into()));
+    fingerprint
 }
 
 /// Runs a reader on behalf of its caller. Readers see the calling query's snapshot.

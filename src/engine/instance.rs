@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use workflow_core::decide::Plan;
-use workflow_core::refusal::{Refusal, Winner};
+use workflow_core::refusal::{Position, Reason, Refusal, Winner};
 
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, busy, trigger_interfered};
+use crate::engine::identity::Caller;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write;
 use crate::pg::backend;
 use crate::pg::report::Report;
+use crate::pg::spi::Spi;
 use crate::pg::value::{Jsonb, Value};
 use crate::pg::wait;
 use crate::store::definitions::{self, Published};
@@ -82,8 +84,8 @@ pub fn lock(command: &Command<'_>, id: Uuid) -> Result<(), Failure> {
 pub struct Approach {
     /// Lock first, then read.
     pub pessimistic: bool,
-    /// Revision the caller insists on: a lost race then is an answer, not a reason to try again.
-    pub expected_revision: Option<i64>,
+    /// What the caller expects. With a revision a lost race is an answer, not a reason to try again.
+    pub expected: Position,
 }
 
 /// Decides on an instance and moves it, under the condition that it still is as it was read.
@@ -100,11 +102,12 @@ pub fn change<T: Effect>(
     // refusal would be false.
     let snapshot_is_older = backend::keeps_snapshot()
         && approach
-            .expected_revision
+            .expected
+            .revision
             .is_some_and(|revision| revision > row.instance.revision);
     let mut locked = approach.pessimistic || snapshot_is_older;
     if locked {
-        lock(command, id)?;
+        lock(command, id).map_err(|failure| about(failure, &row, approach, attempts))?;
         (row, definition) = read(command, id)?;
     }
     loop {
@@ -133,11 +136,12 @@ pub fn change<T: Effect>(
                     "a trigger kept the instance from moving",
                 ));
             }
-            lock(command, id).map_err(|failure| numbered(failure, attempts))?;
+            lock(command, id).map_err(|failure| about(failure, &row, approach, attempts))?;
             locked = true;
             (row, definition) = read(command, id)?;
         } else {
-            lost(command, approach, &row, &now, attempts)?;
+            lost(command, approach, &row, &now, attempts)
+                .map_err(|failure| about(failure, &now, approach, attempts))?;
             (row, definition) = (now, pinned);
         }
         attempts += 1;
@@ -153,7 +157,7 @@ fn lost(
     attempts: i32,
 ) -> Result<(), Failure> {
     let revision_moved = now.instance.revision != before.instance.revision;
-    if revision_moved && approach.expected_revision.is_some() {
+    if revision_moved && approach.expected.revision.is_some() {
         // The next decision answers why the race was lost.
         return Ok(());
     }
@@ -188,6 +192,20 @@ fn back_off(command: &Command<'_>, attempts: i32) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A command that did not get the row says which one.
+fn about(failure: Failure, row: &InstanceRow, approach: &Approach, attempts: i32) -> Failure {
+    match failure {
+        Failure::Refused(refusal) if refusal.reason == Reason::Busy => {
+            let mut shown = row.instance.refuse(Reason::Busy, refusal.message);
+            shown.retry_after_ms = refusal.retry_after_ms;
+            shown.expected = approach.expected.clone();
+            shown.attempts = attempts;
+            shown.into()
+        }
+        other => other,
+    }
+}
+
 fn numbered(failure: Failure, attempts: i32) -> Failure {
     match failure {
         Failure::Refused(mut refusal) => {
@@ -210,7 +228,8 @@ pub struct Wanted<'a> {
 
 /// Adds to a refusal who was faster, if the caller knew an earlier revision.
 pub fn explain(
-    command: &Command<'_>,
+    spi: &Spi,
+    caller: &Caller,
     failure: Failure,
     wanted: &Wanted<'_>,
 ) -> Result<Failure, Report> {
@@ -222,28 +241,29 @@ pub fn explain(
         && expected < actual
         && let Some(instance) = refusal.instance_id
     {
-        refusal.winner = winner(command, instance, expected + 1, wanted)?;
+        refusal.winner = winner(spi, caller, instance, expected + 1, wanted)?;
     }
     Ok(Failure::Refused(refusal))
 }
 
 fn winner(
-    command: &Command<'_>,
+    spi: &Spi,
+    caller: &Caller,
     instance: Uuid,
     revision: i64,
     wanted: &Wanted<'_>,
 ) -> Result<Option<Winner>, Report> {
     let key = [
-        command.tenant(),
+        Value::Text(&caller.tenant),
         Value::Uuid(instance),
         Value::Bigint(revision),
-        Value::Oid(command.caller.session_role),
+        Value::Oid(caller.session_role),
     ];
-    let Some(row) = command.spi.one(&statements::WINNER, &key) else {
+    let Some(row) = spi.one(&statements::WINNER, &key) else {
         return Ok(None);
     };
     let (event, to_state, actor) = (row.opt_text(1)?, row.text(2)?, row.text(4)?);
-    let same_command = actor == command.caller.actor
+    let same_command = actor == caller.actor
         && event.is_some()
         && event == wanted.event
         && wanted.to_state.is_none_or(|state| state == to_state)

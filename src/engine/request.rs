@@ -60,6 +60,13 @@ impl Fingerprint {
         self.bytes(argument.map(Jsonb::image));
     }
 
+    /// The digest, for the person who calls.
+    fn of(mut self, caller: &Caller) -> Vec<u8> {
+        self.text(Some(&caller.tenant));
+        self.text(Some(&caller.actor));
+        self.0.finalize().to_vec()
+    }
+
     /// Adds a list.
     pub fn texts(&mut self, argument: Option<&[String]>) {
         self.number(argument.map(|list| list.len() as i64));
@@ -80,31 +87,12 @@ pub fn open(
     spi: &Spi,
     caller: &Caller,
     key: &str,
-    mut fingerprint: Fingerprint,
+    fingerprint: Fingerprint,
     budget: &Budget,
 ) -> Result<(Request, Option<Outcome>), Failure> {
-    fingerprint.text(Some(&caller.tenant));
-    fingerprint.text(Some(&caller.actor));
-    let fingerprint = fingerprint.0.finalize().to_vec();
-
+    let fingerprint = fingerprint.of(caller);
     KeyLock::new(LockKind::Request, &caller.tenant, key).take(budget)?;
-    let known = [Value::Text(&caller.tenant), Value::Text(key)];
-    let replay = match spi.one(&statements::READ_REQUEST, &known) {
-        None => None,
-        Some(row) if row.bytes(0)? == fingerprint => {
-            let outcome = row.jsonb(1)?.to_json()?;
-            let mut outcome: Outcome = serde_json::from_str(&outcome)
-                .map_err(|error| Report::invalid(format!("stored outcome: {error}")))?;
-            outcome.replayed = true;
-            Some(outcome)
-        }
-        Some(_) => {
-            let message = "the request key belongs to another command";
-            return Err(Refusal::new(Reason::RequestMismatch, message)
-                .with("request_id", key)
-                .into());
-        }
-    };
+    let replay = look_up(spi, caller, key, std::slice::from_ref(&fingerprint))?;
     Ok((
         Request {
             key: key.to_owned(),
@@ -112,6 +100,43 @@ pub fn open(
         },
         replay,
     ))
+}
+
+/// The outcome a command would be answered with, were it sent in one of these forms; no lock.
+pub fn peek(
+    spi: &Spi,
+    caller: &Caller,
+    key: &str,
+    forms: [Fingerprint; 2],
+) -> Result<Option<Outcome>, Failure> {
+    look_up(
+        spi,
+        caller,
+        key,
+        &forms.map(|fingerprint| fingerprint.of(caller)),
+    )
+}
+
+fn look_up(
+    spi: &Spi,
+    caller: &Caller,
+    key: &str,
+    forms: &[Vec<u8>],
+) -> Result<Option<Outcome>, Failure> {
+    let known = [Value::Text(&caller.tenant), Value::Text(key)];
+    let Some(row) = spi.one(&statements::READ_REQUEST, &known) else {
+        return Ok(None);
+    };
+    if !forms.contains(&row.bytes(0)?) {
+        let message = "the request key belongs to another command";
+        let refusal = Refusal::new(Reason::RequestMismatch, message).with("request_id", key);
+        return Err(refusal.into());
+    }
+    let outcome = row.jsonb(1)?.to_json()?;
+    let mut outcome: Outcome = serde_json::from_str(&outcome)
+        .map_err(|error| Report::invalid(format!("stored outcome: {error}")))?;
+    outcome.replayed = true;
+    Ok(Some(outcome))
 }
 
 impl Request {

@@ -4,6 +4,7 @@ use workflow_core::decide::{Standing, Truth, World};
 
 use crate::engine::failure::Failure;
 use crate::engine::identity::Caller;
+use crate::pg::guard;
 use crate::pg::report::Report;
 use crate::pg::spi::Spi;
 use crate::pg::value::{Jsonb, Value};
@@ -97,21 +98,15 @@ impl<'a> ServerWorld<'a> {
         Ok(self.loaded.as_ref().expect("just loaded"))
     }
 
-    fn evaluate(&mut self, guard: &str, at: &Standing<'_>) -> Result<Truth, Report> {
-        // Outside strict mode a missing key makes a comparison false instead of unknown.
-        let path = if guard.trim_start().starts_with("strict") {
-            guard.to_owned()
-        } else {
-            format!("strict {guard}")
-        };
+    fn evaluate(&mut self, path: &str, at: &Standing<'_>) -> Result<Truth, Report> {
         let spi = self.spi;
         let payload = Value::optional(self.payload, Value::Jsonb);
         let (content, version) = match self.material {
             Material::New { content, version } => (content, version),
             Material::Stored { version, .. } => (&self.load()?.0, version),
         };
-        let verdict = spi.one(
-            &statements::TEST_GUARD,
+        let document = spi.one(
+            &statements::GUARD_DOCUMENT,
             &[
                 Value::Jsonb(content),
                 payload,
@@ -119,16 +114,12 @@ impl<'a> ServerWorld<'a> {
                 Value::Bigint(at.revision),
                 Value::Int(at.round),
                 Value::Int(version),
-                Value::Text(&path),
             ],
         );
-        Ok(
-            match verdict.map(|row| row.opt_bool(0)).transpose()?.flatten() {
-                Some(true) => Truth::True,
-                Some(false) => Truth::False,
-                None => Truth::Unknown,
-            },
-        )
+        match document {
+            Some(row) => Ok(guard::test(path, &row.jsonb(0)?)),
+            None => Ok(Truth::Unknown),
+        }
     }
 }
 

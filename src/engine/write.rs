@@ -194,12 +194,16 @@ pub struct Ending<'a> {
     pub seat: Option<&'a str>,
 }
 
-/// Closes open tasks of an instance whose row is ours; gives their number.
+/// Closes open tasks of an instance whose row is ours, of which there are `expected`.
 pub fn close_tasks(
     command: &Command<'_>,
     scene: &Scene<'_>,
     ending: &Ending<'_>,
-) -> Result<u64, Failure> {
+    expected: usize,
+) -> Result<(), Failure> {
+    if expected == 0 {
+        return Ok(());
+    }
     let closed = command.spi.run(
         &statements::CLOSE_TASKS,
         &[
@@ -212,7 +216,12 @@ pub fn close_tasks(
             Value::optional(ending.seat, Value::Text),
         ],
     );
-    Ok(closed.count())
+    if closed.count() != expected as u64 {
+        return Err(trigger_interfered(
+            "a trigger kept a task from being closed",
+        ));
+    }
+    Ok(())
 }
 
 /// Writes the history and outbox rows of a plan.

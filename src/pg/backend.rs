@@ -84,27 +84,6 @@ pub fn jitter() -> f64 {
     f64::from(bits) / f64::from(u32::MAX)
 }
 
-/// Whether a SQL/JSON path is well-formed; if not, what PostgreSQL says about it.
-pub fn check_jsonpath(path: &str) -> Result<(), String> {
-    let image = text::to_c_string(path);
-    pgrx::PgTryBuilder::new(|| {
-        // SAFETY: jsonpath_in takes one C string. It is a pure function of it, so an error leaves
-        // nothing behind and may be caught without a subtransaction.
-        unsafe {
-            pgrx::direct_function_call_as_datum(
-                pg_sys::jsonpath_in,
-                &[Some(pg_sys::Datum::from(image))],
-            );
-        }
-        Ok(())
-    })
-    .catch_others(|error| match error {
-        pg_sys::panic::CaughtError::PostgresError(report) => Err(report.message().to_owned()),
-        other => other.rethrow(),
-    })
-    .execute()
-}
-
 /// Keeps other libraries and sessions from inventing settings of our prefix.
 pub fn reserve_settings_prefix() {
     // SAFETY: a static name.

@@ -6,6 +6,7 @@
 pub mod backend;
 pub mod call;
 pub mod entry;
+pub mod guard;
 pub mod installation;
 pub mod report;
 pub mod spi;

@@ -133,10 +133,13 @@ pub static READ_APPLICATION: Statement = Statement::new(
     &[TEXT, UUID],
 );
 
+/// The business key's lock is held, so a conflict can only be with a row that this transaction's
+/// snapshot does not show; PostgreSQL then raises 40001.
 pub static INSERT_APPLICATION: Statement = Statement::new(
     "INSERT INTO workflow.applications
             (tenant_id, id, business_key, material_version, starts, created_at, created_by)
-     VALUES ($1, $2, $3, 1, 0, $4, $5)",
+     VALUES ($1, $2, $3, 1, 1, $4, $5)
+     ON CONFLICT DO NOTHING",
     &[TEXT, UUID, TEXT, TIME, TEXT],
 );
 
@@ -287,7 +290,7 @@ pub static INSERT_HISTORY: Statement = Statement::new(
 pub static INSERT_OUTBOX: Statement = Statement::new(
     "INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
             revision, occurred_at, tracingspancontext)
-     VALUES ($1, $2, $3, $4::text, $5,
+     VALUES ($1, $2, $3, $4::pg_catalog.text, $5,
             pg_catalog.jsonb_build_object('instance_id', $4, 'application_id', $6, 'definition', $3,
                 'version', $7, 'revision', $8, 'step', $9, 'event', $10, 'from_state', $11,
                 'to_state', $12, 'decision', $13, 'round', $14, 'material_version', $15,
@@ -458,6 +461,13 @@ pub static SAME_DEFINITION: Statement = Statement::new(
     &[TEXT, TEXT, JSONB],
 );
 
+pub static COUNT_ACTIVE: Statement = Statement::new(
+    "SELECT pg_catalog.count(*)
+       FROM workflow.definitions d
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.name OPERATOR(pg_catalog.=) $2 AND d.active",
+    &[TEXT, TEXT],
+);
+
 pub static DEACTIVATE_DEFINITION: Statement = Statement::new(
     "UPDATE workflow.definitions d
         SET active = false
@@ -471,18 +481,18 @@ pub static INSERT_DEFINITION: Statement = Statement::new(
      SELECT $1, $2, $3, COALESCE(pg_catalog.max(d.version), 0) OPERATOR(pg_catalog.+) 1, $4, $5, $6, $7
        FROM workflow.definitions d
       WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.name OPERATOR(pg_catalog.=) $3
+     ON CONFLICT DO NOTHING
      RETURNING version",
     &[TEXT, UUID, TEXT, JSONB, BOOL, TIME, TEXT],
 );
 
-/// True, false, or NULL for unknown: silent mode turns every structural error into NULL.
-pub static TEST_GUARD: Statement = Statement::new(
-    "SELECT pg_catalog.jsonb_path_match(
+/// What guards look at. A null says as little as a missing key.
+pub static GUARD_DOCUMENT: Statement = Statement::new(
+    "SELECT pg_catalog.jsonb_strip_nulls(
                 pg_catalog.jsonb_build_object('material', $1, 'payload', $2,
                     'instance', pg_catalog.jsonb_build_object('state', $3, 'revision', $4,
-                        'round', $5, 'material_version', $6)),
-                $7::pg_catalog.jsonpath, '{}'::pg_catalog.jsonb, true)",
-    &[JSONB, JSONB, TEXT, BIGINT, INT, INT, TEXT],
+                        'round', $5, 'material_version', $6)))",
+    &[JSONB, JSONB, TEXT, BIGINT, INT, INT],
 );
 
 // Requests and refusals
@@ -540,6 +550,12 @@ pub static PUT_MEMBER: Statement = Statement::new(
      ON CONFLICT (tenant_id, member)
      DO UPDATE SET roles = EXCLUDED.roles, valid_until = EXCLUDED.valid_until",
     &[TEXT, TEXT, TEXTS, TIME],
+);
+
+pub static IS_MEMBER: Statement = Statement::new(
+    "SELECT FROM workflow.members m
+      WHERE m.tenant_id OPERATOR(pg_catalog.=) $1 AND m.member OPERATOR(pg_catalog.=) $2",
+    &[TEXT, TEXT],
 );
 
 pub static REMOVE_MEMBER: Statement = Statement::new(

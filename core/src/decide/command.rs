@@ -3,7 +3,7 @@
 use super::chain::{Chain, first_true, guard_refused};
 use super::{Instance, Plan, Rejection, World};
 use crate::definition::{Definition, Edge, OnSupersede, StateId, Task};
-use crate::refusal::{Position, Reason};
+use crate::refusal::{Position, Reason, Refusal};
 
 /// Takes one edge of an instance that the caller has seen.
 #[derive(Clone, Debug)]
@@ -200,6 +200,8 @@ pub fn actions(
         };
         let (target, blocker) = match send(definition, instance, &command, world) {
             Ok(plan) => (plan.first().to, None),
+            // What is sent along is not known yet, and may make the guard true.
+            Err(Rejection::Refused(refusal)) if waits_for_payload(&refusal) => (edge.target, None),
             Err(Rejection::Refused(refusal)) => (edge.target, Some(refusal.reason)),
             Err(rejection) => return Err(rejection),
         };
@@ -211,6 +213,15 @@ pub fn actions(
         });
     }
     Ok(actions)
+}
+
+fn waits_for_payload(refusal: &Refusal) -> bool {
+    let unknown = refusal
+        .extra
+        .get("verdict")
+        .is_some_and(|verdict| verdict == "unknown");
+    let guard = refusal.extra.get("guard").and_then(|guard| guard.as_str());
+    unknown && guard.is_some_and(|guard| guard.contains("payload"))
 }
 
 /// The event that a transition means, where the definition leaves no doubt.

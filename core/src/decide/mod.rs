@@ -230,6 +230,11 @@ impl Instance {
         }
     }
 
+    /// How many tasks of the present round wait for their vote.
+    pub fn open_tasks(&self) -> usize {
+        self.tasks.iter().filter(|task| task.open).count()
+    }
+
     /// A refusal that shows this instance as it is.
     pub fn refuse(&self, reason: Reason, message: impl Into<String>) -> Refusal {
         let mut refusal = Refusal::new(reason, message);

@@ -60,3 +60,28 @@ pub use findings::{Finding, Severity};
 pub use model::*;
 pub use parse::{MAX_EDGES, MAX_STATES, parse};
 pub use tasks::{MAX_SEATS, parse_seat};
+
+/// The path of a guard as it is evaluated: in strict mode, whether it says so itself or not.
+pub fn strict_path(guard: &str) -> String {
+    let word = guard
+        .trim_start()
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .next();
+    if word.is_some_and(|word| word.eq_ignore_ascii_case("strict")) {
+        guard.to_owned()
+    } else {
+        format!("strict {guard}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strict_path;
+
+    #[test]
+    fn a_path_is_strict_once() {
+        assert_eq!(strict_path("$.a > 1"), "strict $.a > 1");
+        assert_eq!(strict_path(" STRICT $.a > 1"), " STRICT $.a > 1");
+        assert_eq!(strict_path("strictly"), "strict strictly");
+    }
+}
