@@ -13,7 +13,7 @@ SQL_PARTS = schema types tables functions views grants dump
 
 export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS MODEL_ARGS
 
-.PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model help
+.PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model coverage mutants help
 
 all: ; @tools/build.sh build
 install: ; @tools/build.sh install
@@ -26,6 +26,8 @@ psql: ; @tools/cluster.sh psql $(or $(firstword $(PGVERSIONS)),18)
 
 test: ; @tools/test.sh lint unit regress isolation tap model demo
 unit lint regress isolation tap model: ; @tools/test.sh $@
+coverage: ; @tools/coverage.sh
+mutants: ; @tests/mutants/run
 
 help:
 	@echo 'make               build for the server of PG_CONFIG (default: pg_config on PATH)'
@@ -42,6 +44,8 @@ help:
 	@echo 'make isolation     tests/isolation by pg_isolation_regress'
 	@echo 'make tap           tests/tap by prove'
 	@echo 'make model         the model checker of tests/model'
+	@echo 'make coverage      line and branch coverage of the core'
+	@echo 'make mutants       broken engines, each of which the tests must notice'
 	@echo 'make clean         remove everything built or fetched'
 	@echo
 	@echo 'PGVERSIONS="15 18"   majors to test on (15, 16, 17, 18; default 15 and 18)'

@@ -399,3 +399,4 @@ REVOKE ALL ON FUNCTION wf_verify FROM PUBLIC;
 CREATE FUNCTION wf_version() RETURNS text
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'wf_version';
 COMMENT ON FUNCTION wf_version() IS 'Version of the loaded library.';
+REVOKE ALL ON FUNCTION wf_version() FROM PUBLIC;

@@ -6,7 +6,7 @@ CREATE FUNCTION wf_grant(role_name name, capability text) RETURNS text
 AS $function$
 DECLARE
     reader constant text[] := ARRAY['current_actor', 'current_tenant', 'wf_check', 'wf_explain',
-        'wf_export', 'wf_get', 'wf_validate', 'wf_whoami', 'wf_worklist'];
+        'wf_export', 'wf_get', 'wf_validate', 'wf_version', 'wf_whoami', 'wf_worklist'];
     participant constant text[] := reader || ARRAY['wf_decide', 'wf_lock', 'wf_send', 'wf_start',
         'wf_supersede_material', 'wf_task_claim', 'wf_task_delegate', 'wf_task_release',
         'wf_task_transfer', 'wf_transition', 'wf_try_transition', 'wf_withdraw'];

@@ -82,3 +82,5 @@ SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of,
   ) e
  WHERE e.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
 COMMENT ON VIEW workflow.timeline IS 'What happened to an instance, in words: steps, votes, changes of hands, and refusals (one''s own, or all for those who may read workflow.refusals). Order by at, revision, work.';
+REVOKE ALL ON FUNCTION workflow.current_tenant() FROM PUBLIC;
+REVOKE ALL ON FUNCTION workflow.current_actor() FROM PUBLIC;
