@@ -118,7 +118,7 @@ catalogue! {
         "Stop the work: another holder may have it. Acquire the lease again before writing.";
     AlreadyVoted b"WF010" "already_voted" 409
         "This person or seat has a counted vote in this round."
-        "One person has one vote in a round; withdraw the vote first to change it.";
+        "One person and one seat have one vote in a round.";
     GuardRefused b"WF011" "guard_refused" 422
         "A guard was false, or unknown because data was missing or of the wrong type; DETAIL has the path."
         "Look at the guard in DETAIL and at the data it reads.";
