@@ -128,6 +128,68 @@ BEGIN
 END
 $$;
 
+-- The latest task of a seat.
+CREATE FUNCTION t.task(key text, seat text DEFAULT 'reviewer', tenant text DEFAULT 'default') RETURNS uuid LANGUAGE sql AS $$
+    SELECT k.id FROM workflow.tasks k
+     WHERE k.tenant_id = $3 AND k.instance_id = t.i(key, tenant) AND k.seat = $2
+     ORDER BY k.id DESC LIMIT 1
+$$;
+
+-- What a person decides for a seat, about the instance as it stands; a refusal is stored.
+CREATE FUNCTION t.vote(key text, seat text, decision text, who text, roles text[] DEFAULT '{}') RETURNS text LANGUAGE sql AS $$
+    SELECT concat_ws(' ', t.see(o), CASE WHEN o.applied AND o.detail IS NOT NULL THEN
+               concat('| for ', o.detail ->> 'for', ' against ', o.detail ->> 'against', ' open ', o.detail ->> 'open', ' needed ', o.detail ->> 'needed') END)
+      FROM workflow.instances i
+     CROSS JOIN LATERAL wf_decide(t.task(key, seat), decision, i.revision, i.material_version, on_refusal => 'return', actor => who, roles => roles) o
+     WHERE i.id = t.i(key)
+$$;
+
+-- Who spoke and who did not, task by task.
+CREATE FUNCTION t.seats(key text)
+    RETURNS TABLE (seat text, round int, m int, status text, closed bigint, decision text, favour boolean, by text, behalf text, holder text,
+                   delegator text, reason text)
+    LANGUAGE sql AS $$
+    SELECT k.seat, k.round, k.material_version, k.status, k.closed_revision, k.decision, k.in_favour, k.decided_by, k.on_behalf_of, k.holder,
+           k.delegated_by, k.reason
+      FROM workflow.tasks k WHERE k.instance_id = t.i(key) ORDER BY k.id
+$$;
+
+-- What bumped the work.
+CREATE FUNCTION t.log(key text)
+    RETURNS TABLE (work bigint, step text, seat text, r bigint, round int, m int, event text, favour boolean, actor text, behalf text, to_actor text, comment text)
+    LANGUAGE sql AS $$
+    SELECT l.work, l.step, l.seat, l.revision, l.round, l.material_version, l.event, l.in_favour, l.actor, l.on_behalf_of, l.to_actor, l.comment
+      FROM workflow.task_log l WHERE l.instance_id = t.i(key) ORDER BY 1
+$$;
+
+-- What people read, in order.
+CREATE FUNCTION t.timeline(key text)
+    RETURNS TABLE (kind text, r bigint, work bigint, actor text, behalf text, what text, comment text)
+    LANGUAGE sql AS $$
+    SELECT l.kind, l.revision, l.work, CASE WHEN l.actor = session_user THEN 'me' ELSE l.actor END, l.on_behalf_of, l.what, l.comment
+      FROM workflow.timeline l WHERE l.instance_id = t.i(key) ORDER BY l.at, l.revision, l.work
+$$;
+
+-- A machine with one question, put to the seats of a task.
+CREATE FUNCTION t.panel(name text, task jsonb) RETURNS text LANGUAGE sql AS $$
+    SELECT d.definition || ' v' || d.version FROM wf_define(jsonb_set(jsonb_build_object('id', name) || '{
+      "initial": "VOTE",
+      "states": {
+        "VOTE": {
+          "meta": {"on_supersede": "stay"},
+          "on": {
+            "APPROVE": {"target": "APPROVED", "meta": {"decision": "approve"}},
+            "REJECT": {"target": "REJECTED", "meta": {"decision": "reject"}},
+            "RETURN": {"target": "REWORK", "meta": {"decision": "return"}},
+            "NOTE": "VOTE"}},
+        "REWORK": {"meta": {"on_supersede": "stay"}, "on": {"RESUBMIT": "VOTE"}},
+        "APPROVED": {"type": "final"},
+        "REJECTED": {"type": "final"}}}', '{states,VOTE,meta,task}', task)) d
+$$;
+CREATE FUNCTION t.open_panel(name text, key text, actor text DEFAULT 'sue') RETURNS text LANGUAGE sql AS $$
+    SELECT t.see(o) FROM wf_start(name, key, '{}', actor => $3) o
+$$;
+
 -- One reviewer; an approval is not the end, and does not outlive its material.
 SELECT * FROM wf_define('{
   "id": "review", "initial": "SUBMITTED",
