@@ -33,7 +33,7 @@ SELECT code, count(DISTINCT name) = (SELECT count(*) FROM pg_class WHERE relname
 -- the owner
 SELECT x, left(t.refusal(x), 5) AS code FROM unnest(ARRAY['UPDATE workflow.history SET comment = NULL', 'UPDATE workflow.history SET comment = NULL WHERE false', 'DELETE FROM workflow.history',
     'DELETE FROM workflow.history WHERE false', 'TRUNCATE workflow.history', 'TRUNCATE workflow.history, workflow.materials CASCADE', 'UPDATE workflow.materials SET version = 2', 'DELETE FROM workflow.materials',
-    'TRUNCATE workflow.materials', 'MERGE INTO workflow.history h USING (SELECT 1) x ON true WHEN MATCHED THEN DELETE']) x;
+    'TRUNCATE workflow.materials', 'UPDATE workflow.task_log SET comment = NULL', 'DELETE FROM workflow.task_log WHERE false', 'TRUNCATE workflow.task_log', 'MERGE INTO workflow.history h USING (SELECT 1) x ON true WHEN MATCHED THEN DELETE']) x;
 SELECT t.see(o) FROM wf_start('review', 'direct') o;
 SELECT count(*) FROM workflow.history h WHERE h.instance_id = :'i';
 DROP OWNED BY regress_writer;

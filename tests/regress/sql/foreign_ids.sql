@@ -1,12 +1,15 @@
 -- I1: what belongs to another tenant is as absent as what never was: the same answer to the letter, for
 -- every function, and nothing locked, not even for the moment.
 SELECT * FROM wf_define(wf_export('review'), tenant => 'foreign');
-SELECT o.instance_id AS i, o.application_id AS a FROM wf_start('review', 'foreign', '{}', tenant => 'foreign', request_id => 'foreign-key') o \gset
+SELECT o.instance_id AS i, o.application_id AS a, o.task_ids[1] AS k FROM wf_start('review', 'foreign', '{}', tenant => 'foreign', request_id => 'foreign-key') o \gset
 CREATE TEMP TABLE call (n serial, command text);
 INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_transition(%1$L, 'NO', 'NONE', 7, 7)$$),
     ($$wf_try_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_check(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$),
     ($$wf_send(%1$L, 'WITHDRAW')$$), ($$wf_send(%1$L, 'APPROVE')$$), ($$wf_send(%1$L, 'WITHDRAW', lock_mode => 'pessimistic')$$), ($$wf_send(%1$L, 'NONE', on_refusal => 'return')$$),
     ($$wf_lock(%1$L)$$), ($$wf_lock(%1$L, on_refusal => 'return')$$), ($$wf_get(%1$L)$$), ($$wf_verify(%1$L)$$),
+    ($$wf_explain(%1$L)$$), ($$wf_seat_add(%1$L, '{"name": "s"}', 1)$$), ($$wf_seat_add(%1$L, '{"name": "reviewer"}', 7)$$), ($$wf_seat_remove(%1$L, 'reviewer', 1)$$), ($$wf_withdraw(%1$L, 1)$$), ($$wf_withdraw(%1$L, 7, on_refusal => 'return')$$),
+    ($$wf_decide(%3$L, 'APPROVE', 1, 1)$$), ($$wf_decide(%3$L, 'NONE', 7, 7)$$), ($$wf_decide(%3$L, 'APPROVE', 1, 1, on_refusal => 'return')$$), ($$wf_task_claim(%3$L)$$), ($$wf_task_claim(%3$L, 60000, on_refusal => 'return')$$),
+    ($$wf_task_release(%3$L)$$), ($$wf_task_assign(%3$L, 'bob')$$), ($$wf_task_delegate(%3$L, 'bob')$$), ($$wf_task_transfer(%3$L, 'bob')$$), ($$wf_worklist(after => %3$L, overdue_first => true)$$),
     ($$wf_supersede_material(%2$L, 1, '{}')$$), ($$wf_supersede_material(%2$L, 7, '{}')$$), ($$wf_supersede_material(%2$L, 1, '{}', on_refusal => 'return')$$);
 CREATE FUNCTION pg_temp.whole(command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -19,12 +22,12 @@ EXCEPTION WHEN OTHERS THEN
     RETURN concat_ws(chr(10), SQLSTATE, m, d, h, n);
 END
 $$;
-SELECT n, command, pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid)) = pg_temp.whole(format(command, gen_random_uuid(), gen_random_uuid())) AS same,
-       left(t.refusal('SELECT ' || format(command, :'i'::uuid, :'a'::uuid)), 15) AS refusal
+SELECT n, command, pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid)) = pg_temp.whole(format(command, gen_random_uuid(), gen_random_uuid(), gen_random_uuid())) AS same,
+       left(t.refusal('SELECT ' || format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid)), 15) AS refusal
   FROM call ORDER BY n;
 -- nothing is locked
 BEGIN;
-SELECT count(pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid))) FROM call WHERE command NOT LIKE '%return%' AND command NOT LIKE '%try%';
+SELECT count(pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid))) FROM call WHERE command NOT LIKE '%return%' AND command NOT LIKE '%try%';
 SELECT xmax = 0 AS instance_free FROM workflow.instances WHERE id = :'i';
 SELECT xmax = 0 AS application_free FROM workflow.applications WHERE id = :'a';
 SELECT xmax = 0 AS task_free FROM workflow.tasks WHERE instance_id = :'i';

@@ -30,11 +30,20 @@ SELECT wf_grant('My Role', 'participant'), wf_grant('My Role', 'participant') AS
 SET SESSION AUTHORIZATION "My Role";
 SELECT o.applied, o.state FROM wf_start('lamp', 'grants', '{}') o;
 SELECT * FROM wf_whoami();
+-- the views are for every capability
+SELECT (SELECT count(*) FROM workflow.worklist w WHERE w.business_key = 'grants') AS worklist, (SELECT count(*) FROM workflow.worklist_counts c WHERE c.role = 'none') AS counts,
+       (SELECT count(*) FROM workflow.timeline l WHERE l.actor = 'My Role') AS timeline;
 -- what it was not given
 \set VERBOSITY sqlstate
 SELECT wf_define('{}');
 SELECT wf_verify();
 SELECT wf_as('a', 'b');
+SELECT wf_task_assign(gen_random_uuid(), 'a');
+SELECT wf_seat_add(gen_random_uuid(), '{}', 1);
+SELECT wf_seat_remove(gen_random_uuid(), 'a', 1);
+SELECT count(*) FROM workflow.tasks;
+SELECT count(*) FROM workflow.task_log;
+SELECT count(*) FROM workflow.refusals;
 SELECT wf_member_set('a', '{}');
 SELECT wf_grant('My Role', 'operator');
 SELECT workflow.refuse_change();

@@ -1,6 +1,8 @@
 -- A12: a NULL where a value is needed is 22004 and names the argument; never a NULL result. Every
 -- argument of every function is tried once, all others being right.
 SELECT t.see(o) FROM wf_start('lamp', 'nulls', '{}', actor => 'ann') o;
+SELECT t.panel('nulls', '{"seats": [{"name": "a", "roles": []}, {"name": "b", "roles": []}]}');
+SELECT t.open_panel('nulls', 'nulls-panel', 'ann');
 SELECT o.applied FROM wf_member_set('nulls-member', '{}') o;
 CREATE TEMP TABLE given (function text, argument text, value text);
 INSERT INTO given
@@ -19,16 +21,29 @@ SELECT f, a, v FROM (VALUES
     ('wf_lock', 'instance', format('%L', t.i('nulls'))), ('wf_lock', 'wait_ms', '0'),
     ('wf_member_set', 'member', $$'nulls-member'$$), ('wf_member_set', 'member_roles', $$'{a}'$$), ('wf_member_set', 'valid_until', $$'infinity'$$),
     ('wf_member_remove', 'member', $$'nulls-member'$$),
-    ('wf_verify', 'instance', format('%L', t.i('nulls')))) x(f, a, v)
+    ('wf_verify', 'instance', format('%L', t.i('nulls'))),
+    ('wf_decide', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_decide', 'decision', $$'APPROVE'$$), ('wf_decide', 'expected_revision', '1'),
+    ('wf_decide', 'material_version', '1'), ('wf_decide', 'comment', $$'so'$$), ('wf_decide', 'payload', $$'{}'$$), ('wf_decide', 'request_id', $$'nulls'$$),
+    ('wf_task_claim', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_claim', 'lease_ms', '1000'),
+    ('wf_task_release', 'task', format('%L', t.task('nulls-panel', 'a'))),
+    ('wf_task_assign', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_assign', 'assignee', $$'bob'$$),
+    ('wf_task_delegate', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_delegate', 'to_actor', $$'bob'$$),
+    ('wf_task_transfer', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_transfer', 'to_actor', $$'bob'$$),
+    ('wf_seat_add', 'instance', format('%L', t.i('nulls-panel'))), ('wf_seat_add', 'seat', $$'{"name": "c", "roles": []}'$$), ('wf_seat_add', 'expected_revision', '1'),
+    ('wf_seat_remove', 'instance', format('%L', t.i('nulls-panel'))), ('wf_seat_remove', 'seat', $$'b'$$), ('wf_seat_remove', 'expected_revision', '1'),
+    ('wf_withdraw', 'instance', format('%L', t.i('nulls-panel'))), ('wf_withdraw', 'expected_revision', '1'), ('wf_withdraw', 'comment', $$'so'$$),
+    ('wf_worklist', 'role', $$'fin'$$), ('wf_worklist', 'assignee', $$'bob'$$), ('wf_worklist', 'overdue_first', 'true'), ('wf_worklist', 'limit_rows', '3'),
+    ('wf_worklist', 'after', format('%L', t.task('nulls-panel', 'a'))),
+    ('wf_explain', 'instance', format('%L', t.i('nulls-panel')))) x(f, a, v)
 UNION ALL
 SELECT f, a, v FROM unnest('{wf_transition,wf_try_transition,wf_check}'::text[]) f CROSS JOIN (VALUES
     ('instance', format('%L', t.i('nulls'))), ('from_state', $$'OFF'$$), ('to_state', $$'ON'$$), ('expected_revision', '1'),
     ('material_version', '1'), ('event', $$'PRESS'$$), ('comment', $$'so'$$), ('payload', $$'{}'$$), ('request_id', $$'nulls'$$),
     ('lease_key', NULL), ('fence', NULL), ('wait_ms', '0')) x(a, v)
 UNION ALL
-SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove}'::text[]) f
+SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw}'::text[]) f
 UNION ALL
-SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_try_transition,wf_check}'::text[]) f
+SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain}'::text[]) f
  CROSS JOIN (VALUES ('tenant', $$'default'$$), ('actor', $$'ann'$$), ('roles', $$'{}'$$), ('identity_token', NULL)) x(a, v);
 
 CREATE FUNCTION pg_temp.call(f text, missing text) RETURNS text LANGUAGE plpgsql AS $$
@@ -61,6 +76,8 @@ SELECT t.refusal($$SELECT * FROM wf_start(NULL, NULL)$$);
 SELECT t.refusal($$SELECT * FROM wf_get()$$);
 SELECT t.refusal($$SELECT * FROM wf_get(definition => 'lamp')$$);
 SELECT t.refusal($$SELECT * FROM wf_get(business_key => 'nulls')$$);
+SELECT t.refusal($$SELECT * FROM wf_decide(NULL, NULL, NULL, NULL)$$);
+SELECT t.refusal($$SELECT * FROM wf_seat_add(NULL, NULL, NULL)$$);
 SELECT t.refusal($$SELECT * FROM wf_as(NULL, 'a')$$);
 SELECT t.refusal($$SELECT * FROM wf_as('a', NULL)$$);
 SELECT t.refusal($$SELECT * FROM wf_as('a', 'b', NULL)$$);

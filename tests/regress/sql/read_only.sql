@@ -11,10 +11,13 @@ SELECT x, left(t.refusal('SELECT ' || x), 5) AS code FROM unnest(ARRAY[
     $$wf_transition(t.i('read-only'), 'OFF', 'ON', 1, 1, on_refusal => 'nonsense')$$, $$wf_transition(t.i('read-only'), 'OFF', 'ON', 1, 1, identity_token => 'x')$$,
     $$wf_try_transition(NULL, NULL, NULL, NULL, NULL)$$, $$wf_try_transition(t.i('read-only'), 'OFF', 'ON', 7, 7)$$,
     $$wf_send(NULL, NULL)$$, $$wf_send(t.i('read-only'), 'PRESS')$$, $$wf_supersede_material(NULL, NULL, NULL)$$, $$wf_lock(NULL)$$, $$wf_lock(t.i('read-only'))$$,
+    $$wf_decide(NULL, NULL, NULL, NULL)$$, $$wf_decide(t.task('read-only'), 'APPROVE', 1, 1, on_refusal => 'return')$$, $$wf_task_claim(NULL)$$, $$wf_task_release(NULL)$$, $$wf_task_assign(NULL, NULL)$$,
+    $$wf_task_delegate(NULL, NULL)$$, $$wf_task_transfer(NULL, NULL)$$, $$wf_seat_add(NULL, NULL, NULL)$$, $$wf_seat_remove(NULL, NULL, NULL)$$, $$wf_withdraw(NULL, NULL)$$, $$wf_withdraw(t.i('read-only'), 1)$$,
     $$wf_member_set(NULL, NULL)$$, $$wf_member_remove(NULL)$$]) x;
 SELECT t.refusal('SELECT wf_lock(NULL)');
 SELECT g.state FROM wf_get(:'i') g;
 SELECT t.see(o) FROM wf_check(:'i', 'OFF', 'ON', 1, 1) o;
+SELECT wf_explain(:'i') ->> 'state' AS explained, (SELECT count(*) FROM wf_worklist(assignee => 'nobody at all')) AS worklist;
 SELECT w.tenant FROM wf_whoami() w;
 SELECT count(*) FROM wf_verify();
 SELECT wf_export('lamp') ->> 'id' AS exported, (SELECT count(*) FROM wf_validate(wf_export('lamp')) v WHERE v.severity = 'error') AS errors;
