@@ -441,7 +441,7 @@ proptest! {
             Err(Rejection::MissingArgument(_)) => {
                 prop_assert!(expected.is_none() || material.is_none());
             }
-            Err(Rejection::Ambiguous(_)) => prop_assert!(false, "an event is never ambiguous"),
+            Err(Rejection::Ambiguous(_) | Rejection::Invalid(_)) => prop_assert!(false, "an event is never ambiguous"),
         }
     }
 }
