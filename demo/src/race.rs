@@ -5,25 +5,21 @@
 //! is therefore the evidence that the rounds really collide; if it lost none, the experiment would
 //! have shown nothing about either, and says so.
 
-use std::sync::Barrier;
-use std::thread;
-
-use indicatif::ProgressBar;
 use postgres::{Client, Statement};
 
+use crate::collide::collide;
 use crate::report::{self, Report};
-use crate::server::{self, Answer, DEFAULT_TENANT, Decision, Page, Result, Server};
-
-const ROUNDS: usize = 200;
+use crate::server::{self, Answer, Decision, Result, Server};
+use crate::stored::Stored;
 
 /// Who sits at which connection, and where their decision leads.
 const SIDES: [(&str, &str); 2] = [("anna", "APPROVED"), ("boris", "REJECTED")];
 
 /// Runs the experiment.
-pub fn run(server: &Server) -> Result<Report> {
-    let mut clients = [server.connect()?, server.connect()?];
-    let arbitrated = arbitrated(&mut clients)?;
-    let naive = naive(&mut clients)?;
+pub fn run(server: &Server, rounds: usize) -> Result<Report> {
+    let mut clients = server.connect_all()?;
+    let arbitrated = arbitrated(&mut clients, rounds)?;
+    let naive = naive(&mut clients, rounds)?;
 
     let mut report = Report::new(
         "Of two opposite decisions on one revision exactly one stands, and the other side is told.",
@@ -51,14 +47,14 @@ pub fn run(server: &Server) -> Result<Report> {
     report.row([&"one task completed, none open", &arbitrated.tasks, &""]);
     report.row([&"one event of the decision", &arbitrated.events, &""]);
 
-    report.expect("rounds with exactly one winner", ROUNDS, ours.one);
-    report.expect("losers by WF001", ROUNDS, ours.losers);
+    report.expect("rounds with exactly one winner", rounds, ours.one);
+    report.expect("losers by WF001", rounds, ours.losers);
     report.expect("other answers", 0, ours.others);
-    report.expect("approve or reject stands", ROUNDS, ours.stands.iter().sum());
+    report.expect("approve or reject stands", rounds, ours.stands.iter().sum());
     report.expect("decisions silently lost", 0, ours.silently_lost);
-    report.expect("one decision in history", ROUNDS, ours.one_recorded);
-    report.expect("one task completed", ROUNDS, arbitrated.tasks);
-    report.expect("one event in the outbox", ROUNDS, arbitrated.events);
+    report.expect("one decision in history", rounds, ours.one_recorded);
+    report.expect("one task completed", rounds, arbitrated.tasks);
+    report.expect("one event in the outbox", rounds, arbitrated.events);
     report.expect("errors of the naive way", 0, theirs.others);
     report.expect_at_least(
         "decisions that the naive way lost (the rounds collide)",
@@ -129,21 +125,14 @@ struct Arbitrated {
     loser: Option<(&'static str, server::Refusal)>,
 }
 
-fn arbitrated(clients: &mut [Client; 2]) -> Result<Arbitrated> {
-    let rows = clients[0].query(
-        "SELECT s.instance_id, s.application_id, s.state, s.revision, s.material_version
-           FROM generate_series(1, $1) AS n,
-                wf_start(definition => 'review', business_key => 'race ' || n,
-                         material => jsonb_build_object('number', n), actor => 'submitter') AS s",
-        &[&(ROUNDS as i32)],
-    )?;
-    let pages = rows.iter().map(Page::of).collect::<Result<Vec<Page>>>()?;
+fn arbitrated(clients: &mut [Client; 2], rounds: usize) -> Result<Arbitrated> {
+    let pages = server::start_many(&mut clients[0], "race", rounds)?;
     let statements = [
         server::prepare_transition(&mut clients[0])?,
         server::prepare_transition(&mut clients[1])?,
     ];
-    let bar = report::progress("wf_transition", pages.len() as u64);
-    let answers = collide(clients, pages.len(), &bar, |side, round, client| {
+    let bar = report::progress("wf_transition", rounds as u64);
+    let played = collide(clients, rounds, &bar, |side, round, client| {
         let (actor, target) = SIDES[side];
         Decision::new(actor, &pages[round], target).send_as(client, &statements[side])
     })?;
@@ -154,30 +143,17 @@ fn arbitrated(clients: &mut [Client; 2]) -> Result<Arbitrated> {
         events: 0,
         loser: None,
     };
-    for (page, answers) in pages.iter().zip(answers) {
-        let row = clients[0].query_one(
-            "SELECT i.state,
-                    (SELECT count(*) FROM workflow.history AS h
-                      WHERE h.tenant_id = i.tenant_id AND h.instance_id = i.id
-                        AND h.decision IS NOT NULL),
-                    (SELECT array_agg(t.status::text) FROM workflow.tasks AS t
-                      WHERE t.tenant_id = i.tenant_id AND t.instance_id = i.id),
-                    (SELECT count(*) FROM workflow.outbox AS o
-                      WHERE o.tenant_id = i.tenant_id AND o.aggregateid = i.id::text
-                        AND o.type IN ('APPROVE', 'REJECT'))
-               FROM workflow.instances AS i
-              WHERE i.tenant_id = $1 AND i.id = $2",
-            &[&DEFAULT_TENANT, &page.instance],
-        )?;
-        let tasks: Option<Vec<String>> = row.get(2);
-        result.tasks += usize::from(tasks.is_some_and(|tasks| tasks == ["COMPLETED"]));
-        result.events += usize::from(row.get::<_, i64>(3) == 1);
+    for (page, round) in pages.iter().zip(played) {
+        let answers = round.answers;
+        let stored = Stored::read(&mut clients[0], page)?;
+        result.tasks += usize::from(stored.one_task_completed);
+        result.events += usize::from(stored.events == 1);
         let told = answers.each_ref().map(|answer| match answer.code() {
             "applied" => Told::Won,
             "WF001" => Told::Lost,
             _ => Told::Other,
         });
-        result.tally.add(told, row.get(0), row.get(1));
+        result.tally.add(told, &stored.state, stored.decisions);
         if result.loser.is_none() {
             result.loser =
                 SIDES
@@ -194,7 +170,7 @@ fn arbitrated(clients: &mut [Client; 2]) -> Result<Arbitrated> {
 
 /// The same decisions as application code takes them without an arbiter, each statement in
 /// autocommit: look whether it is still open, write the new status, write down who decided.
-fn naive(clients: &mut [Client; 2]) -> Result<Tally> {
+fn naive(clients: &mut [Client; 2], rounds: usize) -> Result<Tally> {
     clients[0].batch_execute(
         "CREATE TABLE demo.request (id int PRIMARY KEY, status text NOT NULL);
          CREATE TABLE demo.decision (request int NOT NULL, actor text NOT NULL, status text NOT NULL);
@@ -202,24 +178,24 @@ fn naive(clients: &mut [Client; 2]) -> Result<Tally> {
     )?;
     clients[0].execute(
         "INSERT INTO demo.request SELECT n, 'SUBMITTED' FROM generate_series(1, $1) AS n",
-        &[&(ROUNDS as i32)],
+        &[&i32::try_from(rounds)?],
     )?;
     let statements = [Naive::new(&mut clients[0])?, Naive::new(&mut clients[1])?];
-    let bar = report::progress("SELECT, then UPDATE by id", ROUNDS as u64);
-    let answers = collide(clients, ROUNDS, &bar, |side, round, client| {
+    let bar = report::progress("SELECT, then UPDATE by id", rounds as u64);
+    let played = collide(clients, rounds, &bar, |side, round, client| {
         statements[side]
             .decide(client, round as i32 + 1, SIDES[side])
             .unwrap_or(Told::Other)
     })?;
 
     let mut tally = Tally::default();
-    for (request, told) in (1..).zip(answers) {
+    for (request, round) in (1..).zip(played) {
         let row = clients[0].query_one(
             "SELECT r.status, (SELECT count(*) FROM demo.decision AS d WHERE d.request = r.id)
                FROM demo.request AS r WHERE r.id = $1",
             &[&request],
         )?;
-        tally.add(told, row.get(0), row.get(1));
+        tally.add(round.answers, row.get(0), row.get(1));
     }
     Ok(tally)
 }
@@ -255,40 +231,4 @@ impl Naive {
         client.execute(&self.record, &[&request, &actor, &target])?;
         Ok(Told::Won)
     }
-}
-
-/// Lets both connections act at the same moment, once per round. `act` must not panic: the other
-/// side would wait for ever.
-fn collide<T: Send>(
-    clients: &mut [Client; 2],
-    rounds: usize,
-    bar: &ProgressBar,
-    act: impl Fn(usize, usize, &mut Client) -> T + Sync,
-) -> Result<Vec<[T; 2]>> {
-    let barrier = Barrier::new(2);
-    let [left, right] = clients;
-    let side = |side: usize, client: &mut Client| {
-        let mut answers = Vec::with_capacity(rounds);
-        for round in 0..rounds {
-            barrier.wait();
-            answers.push(act(side, round, client));
-            if side == 0 {
-                bar.inc(1);
-            }
-        }
-        answers
-    };
-    let (left, right) = thread::scope(|scope| {
-        let left = scope.spawn(|| side(0, left));
-        let right = scope.spawn(|| side(1, right));
-        (left.join(), right.join())
-    });
-    bar.finish_and_clear();
-    let panicked = |_| "a connection's thread panicked";
-    let (left, right) = (left.map_err(panicked)?, right.map_err(panicked)?);
-    Ok(left
-        .into_iter()
-        .zip(right)
-        .map(|(left, right)| [left, right])
-        .collect())
 }

@@ -33,11 +33,19 @@ const MACHINE: &str = r#"{
     }
 }"#;
 
-/// The command that every experiment is about. NULL for a request key means none.
-const TRANSITION: &str = "SELECT applied, state, revision
-    FROM wf_transition(instance => $1, from_state => $2, to_state => $3,
-                       expected_revision => $4, material_version => $5,
-                       request_id => $6, tenant => $7, actor => $8)";
+/// The command that every experiment is about, and some of what it answers. NULL for a request key
+/// means none.
+fn transition(columns: &str) -> String {
+    format!(
+        "SELECT {columns}
+           FROM wf_transition(instance => $1, from_state => $2, to_state => $3,
+                              expected_revision => $4, material_version => $5,
+                              request_id => $6, tenant => $7, actor => $8) AS answer"
+    )
+}
+
+/// What [`Answer`] is made from.
+const ANSWER: &str = "applied, state, revision";
 
 /// A server with the extension freshly installed.
 pub struct Server {
@@ -110,6 +118,14 @@ impl Server {
     pub fn connect(&self) -> Result<Client> {
         Ok(self.config.connect(NoTls)?)
     }
+
+    /// As many connections as an experiment has sides.
+    pub fn connect_all<const N: usize>(&self) -> Result<[Client; N]> {
+        let clients: Result<Vec<Client>> = (0..N).map(|_| self.connect()).collect();
+        clients?
+            .try_into()
+            .map_err(|_| "another number of connections".into())
+    }
 }
 
 /// Publishes the machine for a tenant.
@@ -157,6 +173,18 @@ pub fn start(client: &mut Client, tenant: &str, business_key: &str) -> Result<Pa
     Page::of(&row)
 }
 
+/// Starts a number of reviews in the default tenant, called "`name` 1" and so on.
+pub fn start_many(client: &mut Client, name: &str, count: usize) -> Result<Vec<Page>> {
+    let rows = client.query(
+        "SELECT s.instance_id, s.application_id, s.state, s.revision, s.material_version
+           FROM generate_series(1, $1) AS n,
+                wf_start(definition => 'review', business_key => $2 || ' ' || n,
+                         material => jsonb_build_object('number', n), actor => 'submitter') AS s",
+        &[&i32::try_from(count)?, &name],
+    )?;
+    rows.iter().map(Page::of).collect()
+}
+
 /// Opens the page of an instance.
 pub fn open_page(
     client: &mut Client,
@@ -172,7 +200,15 @@ pub fn open_page(
 
 /// Plans the command on a connection, so that sending it is one round trip.
 pub fn prepare_transition(client: &mut Client) -> Result<Statement> {
-    Ok(client.prepare(TRANSITION)?)
+    Ok(client.prepare(&transition(ANSWER))?)
+}
+
+/// The same for [`Decision::query`], with every column of the answer: `replayed` by itself, and
+/// the others as one document, `rest`.
+pub fn prepare_in_full(client: &mut Client) -> Result<Statement> {
+    Ok(client.prepare(&transition(
+        "replayed, to_jsonb(answer) - 'replayed' AS rest",
+    ))?)
 }
 
 /// A decision as a reviewer sends it: about exactly what the page showed.
@@ -198,7 +234,7 @@ impl<'a> Decision<'a> {
 
     /// Sends it.
     pub fn send(&self, client: &mut impl GenericClient) -> Answer {
-        self.send_as(client, TRANSITION)
+        self.send_as(client, transition(ANSWER).as_str())
     }
 
     /// Sends it by a statement from [`prepare_transition`].
@@ -207,6 +243,15 @@ impl<'a> Decision<'a> {
         client: &mut impl GenericClient,
         statement: &(impl ToStatement + ?Sized),
     ) -> Answer {
+        Answer::of(self.query(client, statement))
+    }
+
+    /// Sends it; gives the columns that the statement asks for.
+    pub fn query(
+        &self,
+        client: &mut impl GenericClient,
+        statement: &(impl ToStatement + ?Sized),
+    ) -> std::result::Result<Row, postgres::Error> {
         let page = self.page;
         let arguments: [&(dyn ToSql + Sync); 8] = [
             &page.instance,
@@ -218,7 +263,7 @@ impl<'a> Decision<'a> {
             &self.tenant,
             &self.actor,
         ];
-        Answer::of(client.query_one(statement, &arguments))
+        client.query_one(statement, &arguments)
     }
 }
 

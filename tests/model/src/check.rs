@@ -204,8 +204,14 @@ impl<'a> Checker<'_, 'a> {
         for (instance, node, steps) in self.view.left(self.at) {
             let (application, machine) = (instance.application, instance.machine);
             let states = vec![(node, steps)];
-            self.view
-                .moved(self.record, instance.id, application, machine, states);
+            self.view.moved(
+                self.record,
+                instance.id,
+                application,
+                machine,
+                states,
+                false,
+            );
         }
         let application = outcome.application_id.expect("played back");
         let version = outcome.material_version.expect("played back");

@@ -21,8 +21,14 @@ impl Checker<'_, '_> {
             .sight(id)
             .ok_or("applied to an instance that cannot be there")?;
         let effects = self.effects(&sight, outcome)?;
-        self.view
-            .moved(self.record, id, sight.application, sight.machine, effects);
+        self.view.moved(
+            self.record,
+            id,
+            sight.application,
+            sight.machine,
+            effects,
+            false,
+        );
         Ok(())
     }
 
@@ -102,8 +108,14 @@ impl Checker<'_, '_> {
         }
         for (id, sight, states) in moved {
             if !states.is_empty() {
-                self.view
-                    .moved(self.record, id, sight.application, sight.machine, states);
+                self.view.moved(
+                    self.record,
+                    id,
+                    sight.application,
+                    sight.machine,
+                    states,
+                    sight.maybe_absent,
+                );
             }
         }
         let content = material.clone();
@@ -152,7 +164,7 @@ impl Checker<'_, '_> {
         let effect = expect_applied(oracle::start(&scene, version), outcome, machine)?;
         let states = vec![(effect.node, effect.steps)];
         self.view
-            .moved(self.record, id, application, machine, states);
+            .moved(self.record, id, application, machine, states, false);
         self.founded(start, application, version);
         Ok(())
     }

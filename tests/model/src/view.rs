@@ -44,6 +44,8 @@ struct PendingInstance<'a> {
     machine: &'a Machine,
     /// Where it may stand now, each with the steps that led there.
     states: Vec<(Node, Vec<Step>)>,
+    /// Whether it may not have been there when a supersede passed.
+    maybe_absent: bool,
     actor: &'static str,
 }
 
@@ -118,7 +120,7 @@ impl<'a> View<'a> {
                 application: what.application,
                 machine: what.machine,
                 nodes: what.states.iter().map(|(node, _)| node.clone()).collect(),
-                maybe_absent: false,
+                maybe_absent: what.maybe_absent,
                 own: true,
             });
         }
@@ -277,6 +279,7 @@ impl<'a> View<'a> {
         application: Uuid,
         machine: &'a Machine,
         states: Vec<(Node, Vec<Step>)>,
+        maybe_absent: bool,
     ) {
         self.instances.push(Pending {
             seq: record.seq,
@@ -287,6 +290,7 @@ impl<'a> View<'a> {
                 application,
                 machine,
                 states,
+                maybe_absent,
                 actor: record.command.identity.actor,
             },
         });
