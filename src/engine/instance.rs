@@ -88,6 +88,19 @@ pub struct Approach {
     pub expected: Position,
 }
 
+impl Approach {
+    /// Whether the caller has seen a later state than the one that was read.
+    fn knows_more_than(&self, row: &InstanceRow) -> bool {
+        self.expected
+            .revision
+            .is_some_and(|revision| revision > row.instance.revision)
+            || self
+                .expected
+                .material_version
+                .is_some_and(|version| version > row.instance.material_version)
+    }
+}
+
 /// Decides on an instance and moves it, under the condition that it still is as it was read.
 pub fn change<T: Effect>(
     command: &Command<'_>,
@@ -100,11 +113,7 @@ pub fn change<T: Effect>(
     let (mut row, mut definition) = read(command, id)?;
     // The snapshot may be older than what the caller has seen: then the lock raises 40001, where a
     // refusal would be false.
-    let snapshot_is_older = backend::keeps_snapshot()
-        && approach
-            .expected
-            .revision
-            .is_some_and(|revision| revision > row.instance.revision);
+    let snapshot_is_older = backend::keeps_snapshot() && approach.knows_more_than(&row);
     let mut locked = approach.pessimistic || snapshot_is_older;
     if locked {
         lock(command, id).map_err(|failure| about(failure, &row, approach, attempts))?;
