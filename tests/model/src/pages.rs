@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::check::{Checker, Wrong};
 use crate::command::{Action, Send};
+use crate::machine::Guard;
 use crate::oracle::{self, Node, Scene, Verdict};
 use crate::record::Page;
 use crate::view::Sight;
@@ -75,7 +76,8 @@ fn tasks(
     Ok(())
 }
 
-/// Each event of the state is offered to those who could send it now, without a payload.
+/// Each event of the state is offered to those who could send it now. What would be sent along is
+/// not known yet, so a guard over it is no obstacle.
 fn actions(
     checker: &Checker<'_, '_>,
     page: &Page,
@@ -111,6 +113,11 @@ fn actions(
         let verdict = oracle::send(&scene, node, &sent).remove(0);
         let target = match &verdict {
             Verdict::Applied(effect) => Some(effect.steps[0].to),
+            Verdict::Refused("WF011") => state
+                .on
+                .iter()
+                .find(|edge| edge.event == event && edge.guard == Some(Guard::PayloadOk))
+                .map(|edge| edge.target),
             _ => None,
         };
         let offered = shown.iter().find(|action| action["event"] == event);
