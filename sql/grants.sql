@@ -25,13 +25,19 @@ BEGIN
         WHEN 'participant' THEN participant
         WHEN 'backend' THEN participant || privileged || ARRAY['wf_as']
         WHEN 'worker' THEN reader
-        WHEN 'operator' THEN reader || privileged || ARRAY['wf_grant', 'wf_member_remove', 'wf_member_set', 'wf_verify']
+        WHEN 'operator' THEN reader || privileged || ARRAY['wf_member_remove', 'wf_member_set', 'wf_verify']
         WHEN 'designer' THEN reader || ARRAY['wf_define']
     END;
     IF granted IS NULL THEN
         RAISE EXCEPTION USING
             ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'capability must be reader, participant, backend, worker, operator or designer';
+    END IF;
+    -- Not by name alone: GRANT takes the word public for everybody.
+    IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role_name) THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'undefined_object',
+            MESSAGE = format('there is no database role %s', quote_literal(role_name));
     END IF;
     FOR call IN
         SELECT p.oid::regprocedure AS signature
@@ -58,5 +64,5 @@ BEGIN
     RETURN capability;
 END
 $function$;
-COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker, operator (members, wf_verify), designer (wf_define). Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
+COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker, operator (members, wf_verify), designer (wf_define). For the owner of the functions. Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
 REVOKE ALL ON FUNCTION wf_grant FROM PUBLIC;

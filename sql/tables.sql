@@ -90,6 +90,7 @@ CREATE TABLE workflow.tasks (
     due_at timestamptz,
     holder text COLLATE "C",
     held_until timestamptz,
+    claimed boolean NOT NULL DEFAULT false,
     delegated_by text COLLATE "C",
     closed_revision bigint,
     closed_at timestamptz,
@@ -109,6 +110,8 @@ CREATE UNIQUE INDEX tasks_person_vote ON workflow.tasks (tenant_id, instance_id,
 CREATE INDEX tasks_round ON workflow.tasks (tenant_id, instance_id, round);
 CREATE INDEX tasks_worklist ON workflow.tasks (tenant_id, id)
     WHERE status OPERATOR(pg_catalog.=) 'OPEN';
+CREATE INDEX tasks_holder ON workflow.tasks (tenant_id, holder, id)
+    WHERE status OPERATOR(pg_catalog.=) 'OPEN' AND holder IS NOT NULL;
 CREATE INDEX tasks_due ON workflow.tasks (tenant_id, COALESCE(due_at, 'infinity'), id)
     WHERE status OPERATOR(pg_catalog.=) 'OPEN';
 COMMENT ON TABLE workflow.tasks IS 'Human work: one row per seat and entry into a state.';
@@ -117,6 +120,7 @@ COMMENT ON COLUMN workflow.tasks.veto IS 'Whether this seat''s rejection alone d
 COMMENT ON COLUMN workflow.tasks.one_vote_each IS 'Whether one person has one vote in the round.';
 COMMENT ON COLUMN workflow.tasks.holder IS 'Who has claimed it, or had it assigned, delegated or transferred: only they may decide it.';
 COMMENT ON COLUMN workflow.tasks.held_until IS 'End of a claim with a lease; NULL: until released.';
+COMMENT ON COLUMN workflow.tasks.claimed IS 'Whether it was claimed by its holder (or by who delegated it), who then needs a role of the seat to decide.';
 COMMENT ON COLUMN workflow.tasks.delegated_by IS 'For whom the holder acts; a release gives the task back to them.';
 COMMENT ON COLUMN workflow.tasks.reason IS 'Why a SUPERSEDED or CANCELLED task was closed.';
 COMMENT ON COLUMN workflow.tasks.decision IS 'Event by which a COMPLETED task was decided.';

@@ -9,7 +9,12 @@ CREATE FUNCTION workflow.current_actor() RETURNS text
 COMMENT ON FUNCTION workflow.current_actor() IS 'The acting person, as commands see it.';
 
 CREATE VIEW workflow.worklist WITH (security_barrier) AS
-SELECT t.id AS task_id, t.seat, t.roles, t.veto, t.holder, t.delegated_by, t.held_until,
+SELECT t.id AS task_id, t.seat, t.roles, t.veto,
+       CASE WHEN t.held_until IS NULL OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+            THEN t.holder ELSE t.delegated_by END AS holder,
+       CASE WHEN t.held_until IS NULL OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+            THEN t.delegated_by END AS delegated_by,
+       t.held_until,
        t.opened_at, t.due_at,
        COALESCE(t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp(), false) AS overdue,
        t.instance_id, i.application_id, a.business_key, i.definition, t.state, t.round,
@@ -27,7 +32,8 @@ COMMENT ON COLUMN workflow.worklist.held_until IS 'End of the holder''s claim; N
 
 CREATE VIEW workflow.worklist_counts WITH (security_barrier) AS
 SELECT r.role, pg_catalog.count(*) AS open,
-       pg_catalog.count(*) FILTER (WHERE t.holder IS NULL) AS free,
+       pg_catalog.count(*) FILTER (WHERE CASE WHEN t.held_until IS NULL OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+            THEN t.holder ELSE t.delegated_by END IS NULL) AS free,
        pg_catalog.count(*) FILTER (WHERE t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp()) AS overdue
   FROM workflow.tasks t
   LEFT JOIN LATERAL pg_catalog.unnest(t.roles) r(role) ON true
@@ -52,7 +58,12 @@ SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of,
                        THEN pg_catalog.format('material %s came into force', h.material_version)
                    ELSE pg_catalog.format('material %s came into force: back from %s to %s',
                                           h.material_version, h.from_state, h.to_state) END
-               WHEN h.step OPERATOR(pg_catalog.=) 'seat'::workflow.step THEN 'changed who must decide'
+               WHEN h.step OPERATOR(pg_catalog.=) 'seat'::workflow.step THEN (
+                   SELECT pg_catalog.format(CASE WHEN k.opened_revision OPERATOR(pg_catalog.=) h.revision
+                                                 THEN 'added seat %s' ELSE 'removed seat %s' END, k.seat)
+                     FROM workflow.tasks k
+                    WHERE k.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+                      AND k.id OPERATOR(pg_catalog.=) h.task_id)
                WHEN h.step OPERATOR(pg_catalog.=) 'cancel'::workflow.step THEN 'ended it'
                ELSE h.step::pg_catalog.text END AS what,
            h.comment, h.material_version, h.round, h.task_id, h.request_id

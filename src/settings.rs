@@ -4,7 +4,8 @@ use std::ffi::CString;
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 
-use crate::pg::backend;
+use crate::pg::report::Report;
+use crate::pg::{backend, text};
 
 /// How a caller's identity is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PostgresGucEnum)]
@@ -93,30 +94,29 @@ pub fn identity() -> IdentityMode {
 }
 
 /// `workflow.tenant`, if set and not empty.
-pub fn tenant() -> Option<String> {
+pub fn tenant() -> Result<Option<String>, Report> {
     text(&TENANT)
 }
 
 /// `workflow.actor`, if set and not empty.
-pub fn actor() -> Option<String> {
+pub fn actor() -> Result<Option<String>, Report> {
     text(&ACTOR)
 }
 
-/// `workflow.roles`, if set: an empty setting names no role.
-pub fn roles() -> Option<Vec<String>> {
-    let roles = text(&ROLES)?;
-    Some(
-        roles
-            .split(',')
-            .map(str::trim)
-            .filter(|role| !role.is_empty())
-            .map(str::to_owned)
-            .collect(),
-    )
+/// `workflow.roles`, if set: a lone comma names no role.
+pub fn roles() -> Result<Option<Vec<String>>, Report> {
+    let Some(roles) = text(&ROLES)? else {
+        return Ok(None);
+    };
+    let roles = roles
+        .split(',')
+        .map(str::trim)
+        .filter(|role| !role.is_empty());
+    Ok(Some(roles.map(str::to_owned).collect()))
 }
 
 /// `workflow.traceparent`, if set and not empty.
-pub fn traceparent() -> Option<String> {
+pub fn traceparent() -> Result<Option<String>, Report> {
     text(&TRACEPARENT)
 }
 
@@ -130,11 +130,12 @@ pub fn log_refusals() -> bool {
     LOG_REFUSALS.get()
 }
 
-/// After a transaction a setting made for it is empty, not unset: both count as absent.
-fn text(setting: &GucSetting<Option<CString>>) -> Option<String> {
-    setting
-        .get()?
-        .into_string()
-        .ok()
-        .filter(|value| !value.is_empty())
+/// After a transaction a setting made for it is empty, not unset: both count as absent. One that
+/// cannot be read is an error: taken for absent, it would let a command run for somebody else.
+fn text(setting: &GucSetting<Option<CString>>) -> Result<Option<String>, Report> {
+    let Some(value) = setting.get() else {
+        return Ok(None);
+    };
+    let value = text::from_server(value.to_bytes())?;
+    Ok(Some(value).filter(|value| !value.is_empty()))
 }

@@ -22,7 +22,7 @@ With `on_refusal => 'return'` the same comes back as a row (`code`, `reason`, `d
 `workflow.refusals` with the caller's transaction. Every refusal of either kind also writes one line
 to the server log (`workflow.log_refusals`).
 
-`winner.actor` is there only for those who may read `workflow.history`. Nothing of another tenant,
+`winner.actor` is there only for those who may read `workflow.timeline`. Nothing of another tenant,
 no material and no comment is ever in a refusal.
 
 | code | reason | HTTP | when | what to do |

@@ -18,6 +18,7 @@ struct Desk {
     actor: String,
     roles: Vec<String>,
     author: String,
+    verdict: bool,
     guards: HashMap<String, Truth>,
 }
 
@@ -30,8 +31,12 @@ impl World for Desk {
         &self.roles
     }
 
-    fn is_author(&mut self) -> bool {
-        self.actor == self.author
+    fn is_author(&mut self, person: &str) -> bool {
+        person == self.author
+    }
+
+    fn has_verdict(&mut self) -> bool {
+        self.verdict
     }
 
     fn test(&mut self, guard: &str, _: &Standing<'_>) -> Truth {
@@ -42,6 +47,7 @@ impl World for Desk {
 /// A person with the role of every seat; `carol` is the author of the material.
 fn person(name: &str) -> Desk {
     Desk {
+        verdict: false,
         actor: name.to_owned(),
         roles: ["fin", "law", "tec"].map(str::to_owned).to_vec(),
         author: "carol".to_owned(),
@@ -104,6 +110,7 @@ fn seat(id: Uuid, name: &str) -> SeatTask {
         open: true,
         holder: None,
         delegated_by: None,
+        claimed: false,
         vote: None,
     }
 }
@@ -193,10 +200,21 @@ fn invalid<T: std::fmt::Debug>(result: Result<T, Rejection>) -> String {
     }
 }
 
+/// Entrusted by somebody.
 fn to(holder: Option<&str>, for_whom: Option<&str>) -> Handover {
+    handed(holder, for_whom, false)
+}
+
+/// By one's own claim, or of one's own role.
+fn own(holder: &str, for_whom: Option<&str>) -> Handover {
+    handed(Some(holder), for_whom, true)
+}
+
+fn handed(holder: Option<&str>, for_whom: Option<&str>, claimed: bool) -> Handover {
     Handover::To(Holding {
         holder: holder.map(str::to_owned),
         delegated_by: for_whom.map(str::to_owned),
+        claimed,
     })
 }
 
@@ -490,7 +508,7 @@ fn damage_is_refused_and_not_a_panic() {
     assert_eq!(reason(voted), Reason::TaskNotOpen);
     assert_eq!(
         claim(&panel, &stray, FIN, None, false, bob),
-        Ok(to(Some("bob"), None))
+        Ok(own("bob", None))
     );
 }
 
@@ -505,7 +523,7 @@ fn a_claim_is_idempotent_and_excludes_others() {
     let mut instance = open();
     assert_eq!(
         take(&instance, false, &mut person("bob")),
-        Ok(to(Some("bob"), None))
+        Ok(own("bob", None))
     );
     assert_eq!(
         reason(take(&instance, false, &mut without_roles("bob"))),
@@ -522,10 +540,10 @@ fn a_claim_is_idempotent_and_excludes_others() {
         take(&instance, false, &mut person("bob")),
         Ok(Handover::Unchanged)
     );
-    // Claimed for a time anew, it is still the delegator's.
+    // What was entrusted does not run out, not even by a claim for a time.
     assert_eq!(
         take(&instance, true, &mut person("bob")),
-        Ok(to(Some("bob"), Some("dan")))
+        Ok(Handover::Unchanged)
     );
     let other = refusal(take(&instance, false, &mut person("eve")));
     assert_eq!(other.reason, Reason::AlreadyClaimed);
@@ -565,11 +583,11 @@ fn a_delegate_acts_for_the_first_who_had_it() {
     let mut instance = open();
     assert_eq!(
         hand(&instance, "eve", &mut person("bob")),
-        Ok(to(Some("eve"), Some("bob")))
+        Ok(own("eve", Some("bob")))
     );
     assert_eq!(
         hand(&instance, "bob", &mut person("bob")),
-        Ok(to(Some("bob"), None))
+        Ok(own("bob", None))
     );
     assert_eq!(
         reason(hand(&instance, "eve", &mut without_roles("bob"))),
@@ -607,9 +625,10 @@ fn a_transfer_is_for_good() {
         Reason::NotAuthorized
     );
     held(&mut instance, FIN, "eve", Some("bob"));
+    // A delegate may not give away what is somebody else's.
     assert_eq!(
-        hand(&instance, &mut without_roles("eve")),
-        Ok(to(Some("fay"), None))
+        reason(hand(&instance, &mut without_roles("eve"))),
+        Reason::NotAuthorized
     );
     assert_eq!(
         reason(hand(&instance, &mut person("bob"))),
@@ -759,6 +778,51 @@ fn the_submitter_withdraws_while_nobody_has_voted() {
     voted(&mut instance, LAW, "bob", "REJECT", None);
     assert_eq!(
         reason(withdraw(&panel, &instance, 7, ann)),
+        Reason::AlreadyVoted
+    );
+}
+
+#[test]
+fn a_claim_does_not_replace_the_role() {
+    let panel = panel(json!({}));
+    let mut instance = open();
+    held(&mut instance, FIN, "bob", None);
+    assert!(instance.tasks[0].entrusted_to("bob"));
+    task_mut(&mut instance, FIN).claimed = true;
+    assert!(!instance.tasks[0].entrusted_to("bob"));
+    let lost = vote(
+        &panel,
+        &instance,
+        &ballot(FIN, "APPROVE"),
+        &mut without_roles("bob"),
+    );
+    assert_eq!(reason(lost), Reason::NotAuthorized);
+}
+
+#[test]
+fn who_stands_in_for_the_submitter_may_not_decide_either() {
+    let panel = panel(json!({"self_approval": false}));
+    let mut instance = open();
+    for submitter in ["ann", "carol"] {
+        held(&mut instance, FIN, "bob", Some(submitter));
+        let decided = vote(
+            &panel,
+            &instance,
+            &ballot(FIN, "APPROVE"),
+            &mut person("bob"),
+        );
+        assert_eq!(reason(decided), Reason::NotAuthorized);
+    }
+}
+
+#[test]
+fn nothing_is_withdrawn_after_a_verdict() {
+    let panel = panel(json!({}));
+    let mut ann = person("ann");
+    assert!(withdraw(&panel, &open(), 7, &mut ann).is_ok());
+    ann.verdict = true;
+    assert_eq!(
+        reason(withdraw(&panel, &open(), 7, &mut ann)),
         Reason::AlreadyVoted
     );
 }

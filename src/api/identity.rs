@@ -12,6 +12,7 @@ use crate::pg::call::Call;
 use crate::pg::entry::{Answer, Cell};
 use crate::pg::report::Report;
 use crate::pg::value::Value;
+use crate::pg::wait::{KeyLock, LockKind};
 use crate::settings::{self, IdentityMode};
 use crate::store::statements;
 
@@ -102,6 +103,7 @@ pub fn member_set(call: &Call) -> Result<Answer, Report> {
     let valid_until = call.time("valid_until").optional();
     let common = Common::read("wf_member_set", call, None, None)?;
     let outcome = command::run(common, Fingerprint::new("wf_member_set"), |command| {
+        KeyLock::new(LockKind::Member, &command.caller.tenant, &member).take(&command.budget)?;
         let written = command.spi.run(
             &statements::PUT_MEMBER,
             &[
@@ -130,6 +132,7 @@ pub fn member_remove(call: &Call) -> Result<Answer, Report> {
     let common = Common::read("wf_member_remove", call, None, None)?;
     let outcome = command::run(common, Fingerprint::new("wf_member_remove"), |command| {
         let key = [command.tenant(), Value::Text(&member)];
+        KeyLock::new(LockKind::Member, &command.caller.tenant, &member).take(&command.budget)?;
         if command.spi.run(&statements::IS_MEMBER, &key).count() == 0 {
             return Err(Refusal::not_found("member").into());
         }

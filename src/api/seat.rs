@@ -29,9 +29,9 @@ pub fn add(call: &Call) -> Result<Answer, Report> {
     let seat = definition::parse_seat(&parse_json(&seat)?).map_err(|findings| {
         let all: Vec<String> = findings
             .iter()
-            .map(|f| format!("{}: {}", f.path, f.message))
+            .map(|f| format!("seat{}: {}", f.path, f.message))
             .collect();
-        Report::invalid(format!("seat: {}", all.join("; ")))
+        Report::invalid(all.join("; "))
     })?;
     let common = Common::read("wf_seat_add", call, None, None)?;
     run(
@@ -55,10 +55,14 @@ pub fn add(call: &Call) -> Result<Answer, Report> {
                 attempts,
             } = moved;
             let scene = Scene::of(before, definition);
-            write::record(command, &scene, plan, Remarks::default())?;
             let rest = &definition.machine.states[plan.rest()];
             let task = rest.task.as_ref().expect("decided on a state with seats");
             let id = write::open_task(command, &scene, plan, task, &seat)?;
+            let remarks = Remarks {
+                task: Some(id),
+                ..Remarks::default()
+            };
+            write::record(command, &scene, plan, remarks)?;
             Ok(scene.outcome(plan, vec![id], *attempts))
         },
     )
@@ -120,7 +124,11 @@ pub fn remove(call: &Call) -> Result<Answer, Report> {
                     reason,
                     seat: None,
                 };
-                write::close_tasks(command, &scene, &ending, before.instance.open_tasks() - 1)?;
+                let decided = Scene {
+                    revision: scene.revision + 1,
+                    ..scene
+                };
+                write::close_tasks(command, &decided, &ending, before.instance.open_tasks() - 1)?;
                 task_ids = write::open_tasks(command, &scene, plan)?;
             }
             let remarks = Remarks {

@@ -7,7 +7,7 @@ use workflow_core::refusal::Position;
 
 use crate::api::answer;
 use crate::api::transition::{check_revision, check_version, finish, refuse_lease};
-use crate::engine::command::{self, Common};
+use crate::engine::command::{self, Common, checked};
 use crate::engine::instance::{self, Approach, InProgress, Wanted};
 use crate::engine::request::Fingerprint;
 use crate::engine::write::Remarks;
@@ -19,7 +19,7 @@ use crate::pg::report::Report;
 pub fn send(call: &Call) -> Result<Answer, Report> {
     Common::begin("wf_send");
     let instance = call.uuid("instance").required()?;
-    let event = call.text("event")?.required()?;
+    let event = checked("event", call.text("event")?.required()?)?;
     let payload = call.jsonb("payload").optional();
     let expected_revision = call
         .bigint("expected_revision")
@@ -29,7 +29,7 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
     let material_version = call
         .int("material_version")
         .optional()
-        .map(check_version)
+        .map(|version| check_version("material_version", version))
         .transpose()?;
     let request_id = call.text("request_id")?.optional();
     let lock_mode = call.text("lock_mode")?.optional();
@@ -126,8 +126,8 @@ pub fn lock(call: &Call) -> Result<Answer, Report> {
     let common = Common::read("wf_lock", call, wait_ms, None)?;
     let outcome = command::run(common, Fingerprint::new("wf_lock"), |command| {
         // Existence first: nothing is locked for an id of another tenant.
-        instance::read(command, id)?;
-        instance::lock(command, id)?;
+        let (row, _) = instance::read(command, id)?;
+        instance::lock_known(command, &row)?;
         let (row, _) = instance::read(command, id)?;
         Ok(Outcome {
             applied: true,

@@ -9,6 +9,7 @@ use workflow_core::sqlstate::SqlState;
 use crate::api::answer;
 use crate::engine::command::{self, Command, Common, checked};
 use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::instance::InProgress;
 use crate::engine::request::Fingerprint;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Remarks, Scene};
@@ -44,7 +45,10 @@ pub fn start(call: &Call) -> Result<Answer, Report> {
             definitions::find(command.spi, &command.caller.tenant, &definition, version)?
                 .ok_or_else(|| Refusal::not_found("definition"))?;
         let application = find(command, &business_key, material.as_ref())?;
+        // A trigger of the user's may see the rows before all of them are there.
+        let _application = InProgress::enter(application.id)?;
         let (instance, plan) = decide_start(command, &published, &application)?;
+        let _instance = InProgress::enter(instance.id)?;
         application.write(command, &business_key)?;
         carry_out(command, &published, &instance, &plan)
     })?;

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use uuid::Uuid;
 use workflow_core::decide::{self, Plan};
+use workflow_core::definition::Seat;
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::{Reason, Refusal};
 
@@ -29,7 +30,7 @@ pub fn supersede_material(call: &Call) -> Result<Answer, Report> {
     Common::begin("wf_supersede_material");
     let application = call.uuid("application").required()?;
     let expected = call.int("expected_material_version").required()?;
-    let expected = check_version(expected)?;
+    let expected = check_version("expected_material_version", expected)?;
     let material = call.jsonb("material").required()?;
     let request_id = call.text("request_id")?.optional();
     let common = Common::read("wf_supersede_material", call, None, request_id)?;
@@ -40,6 +41,7 @@ pub fn supersede_material(call: &Call) -> Result<Answer, Report> {
     fingerprint.json(Some(&material));
 
     let outcome = command::run(common, fingerprint, |command| {
+        let _progress = InProgress::enter(application)?;
         supersede(command, application, expected, &material)
     })?;
     Ok(answer::superseded(outcome))
@@ -142,7 +144,8 @@ fn decide_all(
     let mut changes = Vec::new();
     for id in ids {
         let progress = InProgress::enter(id)?;
-        instance::lock(command, id)?;
+        let (row, _) = instance::read(command, id)?;
+        instance::lock_known(command, &row)?;
         let (row, definition) = instance::read(command, id)?;
         if row.instance.closed {
             continue;
@@ -188,6 +191,31 @@ fn carry_out(command: &Command<'_>, change: &Change, version: i32) -> Result<i32
     let outdated = row.instance.open_tasks();
     write::close_tasks(command, &scene, &ending, outdated)?;
     write::record(command, &scene, plan, Remarks::default())?;
-    write::open_tasks(command, &scene, plan)?;
+    if plan.entered_revision.is_some() {
+        write::open_tasks(command, &scene, plan)?;
+    } else {
+        reopen_seats(command, &scene, row, plan)?;
+    }
     Ok(outdated as i32)
+}
+
+/// The state stays, and so do the seats of its round, those that were added or removed included.
+fn reopen_seats(
+    command: &Command<'_>,
+    scene: &Scene<'_>,
+    row: &InstanceRow,
+    plan: &Plan,
+) -> Result<(), Failure> {
+    let Some(task) = &scene.definition.machine.states[plan.rest()].task else {
+        return Ok(());
+    };
+    for open in &row.instance.tasks {
+        let seat = Seat {
+            name: open.seat.clone(),
+            roles: open.roles.clone(),
+            veto: open.veto,
+        };
+        write::open_task(command, scene, plan, task, &seat)?;
+    }
+    Ok(())
 }

@@ -202,6 +202,7 @@ fn finish(
                 Value::optional(holding.holder.as_deref(), Value::Text),
                 Value::optional(holding.delegated_by.as_deref(), Value::Text),
                 Value::optional(verb.lease_ms, Value::Int),
+                Value::Bool(holding.claimed),
             ],
         );
         if held.count() != 1 {
@@ -209,14 +210,17 @@ fn finish(
                 "a trigger kept a task from changing hands",
             ));
         }
-        let seat = instance.tasks.iter().find(|own| own.id == task);
+        let own = instance.tasks.iter().find(|own| own.id == task);
+        // Who hands on what was delegated to them acts for the delegator.
+        let actor = command.caller.actor.as_str();
+        let entrusted = own.filter(|own| own.holder.as_deref() == Some(actor));
         let entry = LogEntry {
             step: verb.step,
             task,
-            seat: seat.map_or("", |own| own.seat.as_str()),
+            seat: own.map_or("", |own| own.seat.as_str()),
             event: None,
             in_favour: None,
-            on_behalf_of: holding.delegated_by.as_deref(),
+            on_behalf_of: entrusted.and_then(|own| own.delegated_by.as_deref()),
             to_actor: verb.to.or(holding.holder.as_deref()),
         };
         write::log_work(command, before, &entry, Remarks::default(), Time::now())?;

@@ -7,7 +7,7 @@ use workflow_core::refusal::{Position, Refusal};
 use workflow_core::sqlstate::SqlState;
 
 use crate::api::answer;
-use crate::engine::command::{self, Command, Common, OnRefusal, read_claim};
+use crate::engine::command::{self, Command, Common, OnRefusal, checked, read_claim};
 use crate::engine::failure::Failure;
 use crate::engine::identity::{Caller, Claim};
 use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
@@ -39,11 +39,13 @@ struct Arguments {
 impl Arguments {
     fn read(call: &Call) -> Result<Arguments, Report> {
         let instance = call.uuid("instance").required()?;
-        let from_state = call.text("from_state")?.required()?;
-        let to_state = call.text("to_state")?.required()?;
+        let from_state = checked("from_state", call.text("from_state")?.required()?)?;
+        let to_state = checked("to_state", call.text("to_state")?.required()?)?;
         let expected_revision = check_revision(call.bigint("expected_revision").required()?)?;
-        let material_version = check_version(call.int("material_version").required()?)?;
+        let material_version =
+            check_version("material_version", call.int("material_version").required()?)?;
         let event = call.text("event")?.optional();
+        let event = event.map(|event| checked("event", event)).transpose()?;
         let comment = call.text("comment")?.optional();
         let payload = call.jsonb("payload").optional();
         let request_id = call.text("request_id")?.optional();
@@ -96,9 +98,9 @@ pub fn check_revision(revision: i64) -> Result<i64, Report> {
 }
 
 /// 22023 for a version that no material ever had.
-pub fn check_version(version: i32) -> Result<i32, Report> {
+pub fn check_version(name: &str, version: i32) -> Result<i32, Report> {
     if version < 1 {
-        return Err(Report::invalid("material_version must be at least 1"));
+        return Err(Report::invalid(format!("{name} must be at least 1")));
     }
     Ok(version)
 }

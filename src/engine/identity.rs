@@ -75,26 +75,43 @@ impl Caller {
         }
     }
 
-    /// What a backend says is taken as it is.
+    /// What a backend says is taken as it is. Roles that were set belong to the person they were set
+    /// for, and to nobody else whom a call may name.
     fn trusted(spi: &Spi, session_role: Oid, claim: &Claim) -> Result<Caller, Failure> {
-        let named = claim.actor.clone().or_else(settings::actor);
+        let (set_tenant, set_actor) = (settings::tenant()?, settings::actor()?);
+        for (name, value) in [
+            ("workflow.tenant", &set_tenant),
+            ("workflow.actor", &set_actor),
+        ] {
+            if let Some(value) = value {
+                check_name(name, value)?;
+            }
+        }
+        let of_settings =
+            |claimed: &Option<String>, set: &Option<String>| claimed.is_none() || claimed == set;
+        let set_roles =
+            if of_settings(&claim.tenant, &set_tenant) && of_settings(&claim.actor, &set_actor) {
+                settings::roles()?
+            } else {
+                None
+            };
+        let login = backend::role_name(session_role)?;
+        let named = claim.actor.clone().or(set_actor);
         let proof = if named.is_some() {
             "setting"
         } else {
             "session"
         };
-        let login = backend::role_name(session_role)?;
-        let tenant = match claim.tenant.clone().or_else(settings::tenant) {
+        let tenant = match claim.tenant.clone().or(set_tenant) {
             Some(tenant) => tenant,
             None => home(&memberships(spi, &login)?)?.unwrap_or_else(|| DEFAULT_TENANT.to_owned()),
         };
-        let roles = claim.roles.clone().or_else(settings::roles);
         Ok(Caller {
             tenant,
             actor: named.unwrap_or(login),
             proof,
             session_role,
-            roles: RefCell::new(roles),
+            roles: RefCell::new(claim.roles.clone().or(set_roles)),
         })
     }
 

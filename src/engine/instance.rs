@@ -80,6 +80,15 @@ pub fn lock(command: &Command<'_>, id: Uuid) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The same, with a refusal that says which instance is busy.
+pub fn lock_known(command: &Command<'_>, row: &InstanceRow) -> Result<(), Failure> {
+    let approach = Approach {
+        pessimistic: true,
+        expected: Position::default(),
+    };
+    lock(command, row.instance.id).map_err(|failure| about(failure, row, &approach, 1))
+}
+
 /// How a command goes about an instance.
 pub struct Approach {
     /// Lock first, then read.
@@ -89,6 +98,17 @@ pub struct Approach {
 }
 
 impl Approach {
+    /// Whether the command cannot win any more: it is refused without touching the row.
+    fn is_stale(&self, row: &InstanceRow) -> bool {
+        self.expected
+            .revision
+            .is_some_and(|revision| revision < row.instance.revision)
+            || self
+                .expected
+                .material_version
+                .is_some_and(|version| version < row.instance.material_version)
+    }
+
     /// Whether the caller has seen a later state than the one that was read.
     fn knows_more_than(&self, row: &InstanceRow) -> bool {
         self.expected
@@ -114,7 +134,7 @@ pub fn change<T: Effect>(
     // The snapshot may be older than what the caller has seen: then the lock raises 40001, where a
     // refusal would be false.
     let snapshot_is_older = backend::keeps_snapshot() && approach.knows_more_than(&row);
-    let mut locked = approach.pessimistic || snapshot_is_older;
+    let mut locked = snapshot_is_older || (approach.pessimistic && !approach.is_stale(&row));
     if locked {
         lock(command, id).map_err(|failure| about(failure, &row, approach, attempts))?;
         (row, definition) = read(command, id)?;
@@ -124,7 +144,7 @@ pub fn change<T: Effect>(
             application: row.instance.application_id,
             version: row.instance.material_version,
         };
-        let mut world = ServerWorld::new(command.spi, &command.caller, material, payload);
+        let mut world = ServerWorld::new(command.spi, &command.caller, material, payload).about(id);
         let decision = decide(&definition, &row, &mut world);
         let decision = world
             .finish(decision)
@@ -245,6 +265,10 @@ pub fn explain(
     let Failure::Refused(mut refusal) = failure else {
         return Ok(failure);
     };
+    if refusal.reason == Reason::Busy {
+        // Nobody was faster yet; and after a wait that timed out no statement may run.
+        return Ok(Failure::Refused(refusal));
+    }
     let known = refusal.expected.revision.zip(refusal.actual.revision);
     if let Some((expected, actual)) = known
         && expected < actual

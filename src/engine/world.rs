@@ -37,6 +37,7 @@ pub struct ServerWorld<'a> {
     caller: &'a Caller,
     material: Material<'a>,
     payload: Option<&'a Jsonb>,
+    instance: Option<Uuid>,
     loaded: Option<(Jsonb, String)>,
     roles: Option<Vec<String>>,
     error: Option<Report>,
@@ -55,10 +56,17 @@ impl<'a> ServerWorld<'a> {
             caller,
             material,
             payload,
+            instance: None,
             loaded: None,
             roles: None,
             error: None,
         }
+    }
+
+    /// The same about an instance that exists.
+    pub fn about(mut self, instance: Uuid) -> ServerWorld<'a> {
+        self.instance = Some(instance);
+        self
     }
 
     /// The decision, unless something went wrong while it was made.
@@ -139,17 +147,30 @@ impl World for ServerWorld<'_> {
         self.roles.as_deref().unwrap_or_default()
     }
 
-    fn is_author(&mut self) -> bool {
+    fn is_author(&mut self, person: &str) -> bool {
         match self.material {
-            Material::New { .. } => true,
-            Material::Stored { .. } => match self.load().map(|(_, author)| author.clone()) {
-                Ok(author) => author == self.caller.actor,
+            Material::New { .. } => person == self.caller.actor,
+            Material::Stored { .. } => match self.load().map(|(_, author)| author == person) {
+                Ok(is_author) => is_author,
                 Err(report) => {
                     self.error.get_or_insert(report);
                     true
                 }
             },
         }
+    }
+
+    fn has_verdict(&mut self) -> bool {
+        let (Some(instance), Material::Stored { version, .. }) = (self.instance, &self.material)
+        else {
+            return false;
+        };
+        let key = [
+            Value::Text(&self.caller.tenant),
+            Value::Uuid(instance),
+            Value::Int(*version),
+        ];
+        self.spi.run(&statements::VERDICT, &key).count() > 0
     }
 
     fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth {

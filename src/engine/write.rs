@@ -99,6 +99,7 @@ struct Row<'a> {
 }
 
 /// Where a plan is carried out.
+#[derive(Clone, Copy)]
 pub struct Scene<'a> {
     /// The instance.
     pub instance: Uuid,
@@ -287,7 +288,7 @@ fn record_step(
     if !step.publish {
         return Ok(());
     }
-    let trace = settings::traceparent();
+    let trace = settings::traceparent()?;
     let published = command.spi.run(
         &statements::INSERT_OUTBOX,
         &[

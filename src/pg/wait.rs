@@ -195,6 +195,8 @@ pub enum LockKind {
     BusinessKey = 2,
     /// A definition's name while a version is published.
     Definition = 3,
+    /// A member while their row is written.
+    Member = 4,
 }
 
 /// A transaction-level advisory lock in a space that SQL functions cannot reach (they use 1 and 2

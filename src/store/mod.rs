@@ -92,6 +92,7 @@ fn read_task(row: &Row, id: Uuid) -> Result<SeatTask, Report> {
         open,
         holder,
         delegated_by,
+        claimed: row.bool(22)?,
         vote,
     })
 }

@@ -17,8 +17,8 @@ use crate::pg::spi::Statement;
 
 // Instances
 
-/// With the tasks of its present round and material, one row each. A claim that has run out holds
-/// nothing.
+/// With the tasks of its present round and material, one row each. A claim that has run out leaves
+/// the task to the one who delegated it, or to everybody of the role.
 pub static READ_INSTANCE: Statement = Statement::new(
     "SELECT i.application_id, i.definition_id, i.state, i.revision, i.work, i.round,
             i.material_version, i.closed, i.entered_revision, i.started_by,
@@ -26,8 +26,10 @@ pub static READ_INSTANCE: Statement = Statement::new(
             t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status,
             CASE WHEN t.held_until IS NULL
                    OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-                 THEN t.holder END,
-            t.delegated_by, t.decision, t.in_favour, t.decided_by, t.on_behalf_of, t.closed_at
+                 THEN t.holder ELSE t.delegated_by END,
+            CASE WHEN t.held_until IS NULL
+                   OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+                 THEN t.delegated_by END, t.decision, t.in_favour, t.decided_by, t.on_behalf_of, t.closed_at, t.claimed
        FROM workflow.instances i
        LEFT JOIN workflow.tasks t
          ON t.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
@@ -203,8 +205,10 @@ pub static OPEN_TASKS: Statement = Statement::new(
     "SELECT COALESCE(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
                 'task_id', t.id, 'seat', t.seat, 'roles', t.roles,
                 'opened_at', t.opened_at, 'opened_revision', t.opened_revision,
-                'due_at', t.due_at, 'holder', t.holder, 'delegated_by', t.delegated_by,
-                'veto', t.veto)
+                'due_at', t.due_at, 'holder', CASE WHEN t.held_until IS NULL
+                             OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+                           THEN t.holder ELSE t.delegated_by END,
+                'delegated_by', t.delegated_by, 'veto', t.veto)
                 ORDER BY t.seat), '[]'::pg_catalog.jsonb)
        FROM workflow.tasks t
       WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.instance_id OPERATOR(pg_catalog.=) $2
@@ -212,11 +216,19 @@ pub static OPEN_TASKS: Statement = Statement::new(
     &[TEXT, UUID],
 );
 
+/// The due date belongs to the entry into the state: a task that is opened later in the round gets
+/// the one of those before it.
 pub static INSERT_TASK: Statement = Statement::new(
     "INSERT INTO workflow.tasks (tenant_id, id, instance_id, seat, status, state, round,
             material_version, roles, veto, one_vote_each, opened_revision, opened_at, due_at)
      VALUES ($1, $2, $3, $4, 'OPEN'::workflow.task_status, $5, $6, $7, $8, $9, $10, $11, $12,
-             $12 OPERATOR(pg_catalog.+) $13::pg_catalog.interval)",
+             CASE WHEN $13 IS NOT NULL THEN COALESCE(
+                 (SELECT pg_catalog.min(o.due_at)
+                    FROM workflow.tasks o
+                   WHERE o.tenant_id OPERATOR(pg_catalog.=) $1
+                     AND o.instance_id OPERATOR(pg_catalog.=) $3
+                     AND o.round OPERATOR(pg_catalog.=) $6),
+                 $12 OPERATOR(pg_catalog.+) $13::pg_catalog.interval) END)",
     &[
         TEXT, UUID, UUID, TEXT, TEXT, INT, INT, TEXTS, BOOL, BOOL, BIGINT, TIME, TEXT,
     ],
@@ -252,13 +264,13 @@ pub static CLOSE_TASKS: Statement = Statement::new(
 
 pub static HOLD_TASK: Statement = Statement::new(
     "UPDATE workflow.tasks t
-        SET holder = $3, delegated_by = $4,
+        SET holder = $3, delegated_by = $4, claimed = $6,
             held_until = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+)
                          pg_catalog.make_interval(secs => $5::pg_catalog.float8
                              OPERATOR(pg_catalog./) 1000::pg_catalog.float8)
       WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.id OPERATOR(pg_catalog.=) $2
         AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status",
-    &[TEXT, UUID, TEXT, TEXT, INT],
+    &[TEXT, UUID, TEXT, TEXT, INT, BOOL],
 );
 
 pub static INSERT_TASK_LOG: Statement = Statement::new(
@@ -302,13 +314,13 @@ pub static INSERT_OUTBOX: Statement = Statement::new(
     ],
 );
 
-/// The step that came after the revision a caller knew; its actor only for those who may read
-/// history.
+/// The step that came after the revision a caller knew; its actor only for those who may read the
+/// timeline.
 pub static WINNER: Statement = Statement::new(
     "SELECT h.revision, h.event, h.to_state,
             pg_catalog.to_char(pg_catalog.timezone('UTC', h.at), 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'),
             h.actor, h.material_version,
-            pg_catalog.has_table_privilege($4, 'workflow.history', 'SELECT')
+            pg_catalog.has_table_privilege($4, 'workflow.timeline', 'SELECT')
        FROM workflow.history h
       WHERE h.tenant_id OPERATOR(pg_catalog.=) $1 AND h.instance_id OPERATOR(pg_catalog.=) $2
         AND h.revision OPERATOR(pg_catalog.=) $3",
@@ -323,8 +335,10 @@ macro_rules! worklist {
             "SELECT t.id, t.seat, t.roles, t.veto,
             CASE WHEN t.held_until IS NULL
                    OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-                 THEN t.holder END,
-            t.delegated_by, t.opened_at, t.due_at,
+                 THEN t.holder ELSE t.delegated_by END,
+            CASE WHEN t.held_until IS NULL
+                   OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+                 THEN t.delegated_by END, t.opened_at, t.due_at,
             COALESCE(t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp(), false),
             t.instance_id, i.application_id, a.business_key, i.definition, t.state, t.round,
             i.revision, t.material_version
@@ -339,7 +353,10 @@ macro_rules! worklist {
         AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
         AND ($2 IS NULL OR t.roles OPERATOR(pg_catalog.=) '{}'
              OR $2 OPERATOR(pg_catalog.=) ANY (t.roles))
-        AND ($3 IS NULL OR t.holder OPERATOR(pg_catalog.=) $3) ",
+        AND ($3 IS NULL OR CASE WHEN t.held_until IS NULL
+                     OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+                   THEN t.holder ELSE t.delegated_by END
+             OPERATOR(pg_catalog.=) $3) ",
             $rest
         )
     };
@@ -381,7 +398,9 @@ pub static EXPLAIN: Statement = Statement::survey(
     "SELECT pg_catalog.jsonb_build_object(
         'seats', (SELECT COALESCE(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
                             'task_id', t.id, 'seat', t.seat, 'roles', t.roles, 'veto', t.veto,
-                            'status', t.status, 'holder', t.holder,
+                            'status', t.status, 'holder', CASE WHEN t.held_until IS NULL
+                             OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+                           THEN t.holder ELSE t.delegated_by END,
                             'delegated_by', t.delegated_by, 'decision', t.decision,
                             'decided_by', t.decided_by, 'on_behalf_of', t.on_behalf_of,
                             'due_at', t.due_at, 'reason', t.reason) ORDER BY t.seat),
@@ -426,6 +445,16 @@ pub static EXPLAIN: Statement = Statement::survey(
        FROM workflow.instances i
       WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) $2",
     &[TEXT, UUID, TEXT, OID],
+);
+
+/// Whether somebody has approved or rejected this material.
+pub static VERDICT: Statement = Statement::new(
+    "SELECT FROM workflow.history h
+      WHERE h.tenant_id OPERATOR(pg_catalog.=) $1 AND h.instance_id OPERATOR(pg_catalog.=) $2
+        AND h.material_version OPERATOR(pg_catalog.=) $3
+        AND h.decision OPERATOR(pg_catalog.=) ANY ('{approve,reject}'::workflow.decision[])
+      LIMIT 1",
+    &[TEXT, UUID, INT],
 );
 
 // Definitions

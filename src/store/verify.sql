@@ -218,7 +218,10 @@ SELECT 8, 'rows_belong_to_an_instance', o.tenant_id, o.instance_id,
        pg_catalog.format('%s of no instance of this tenant', o.what)
   FROM (SELECT h.tenant_id, h.instance_id, 'history' AS what FROM h
         UNION ALL SELECT t.tenant_id, t.instance_id, 'a task' FROM t
-        UNION ALL SELECT x.tenant_id, x.aggregateid::pg_catalog.uuid, 'an event' FROM x) o
+        UNION ALL SELECT x.tenant_id, x.aggregateid::pg_catalog.uuid, 'an event' FROM x
+        UNION ALL SELECT l.tenant_id, l.instance_id, 'a row of the task log' FROM workflow.task_log l
+                   WHERE ($1 IS NULL OR l.tenant_id OPERATOR(pg_catalog.=) $1)
+                     AND ($2 IS NULL OR l.instance_id OPERATOR(pg_catalog.=) $2)) o
  WHERE NOT EXISTS (SELECT FROM i
                     WHERE i.tenant_id OPERATOR(pg_catalog.=) o.tenant_id
                       AND i.id OPERATOR(pg_catalog.=) o.instance_id)

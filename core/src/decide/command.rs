@@ -318,7 +318,7 @@ fn authorize(
         return Ok(());
     };
     let trusted = match instance.tasks.as_slice() {
-        [one] => one.holder.as_deref() == Some(world.actor()),
+        [one] => one.entrusted_to(world.actor()),
         _ => false,
     };
     if let [seat] = task.seats.as_slice()
@@ -326,7 +326,11 @@ fn authorize(
     {
         check_seat(instance, &seat.name, &seat.roles, world)?;
     }
-    check_submitter(instance, task, world)
+    let principal = match instance.tasks.as_slice() {
+        [one] => one.delegated_by.as_deref(),
+        _ => None,
+    };
+    check_submitter(instance, task, principal, world)
 }
 
 /// Whether the actor holds a role of the edge.
@@ -360,22 +364,25 @@ pub(super) fn check_seat(
     Err(instance.refuse(Reason::NotAuthorized, message).into())
 }
 
-/// Whether the actor may decide, given who submitted.
+/// Whether the actor, and whoever they act for, may decide, given who submitted.
 pub(super) fn check_submitter(
     instance: &Instance,
     task: &Task,
+    principal: Option<&str>,
     world: &mut impl World,
 ) -> Result<(), Rejection> {
-    if !task.self_approval && submits(instance, world) {
+    let actor = world.actor().to_owned();
+    let mut people = std::iter::once(actor.as_str()).chain(principal);
+    if !task.self_approval && people.any(|person| submits(instance, person, world)) {
         let message = "the submitter may not decide";
         return Err(instance.refuse(Reason::NotAuthorized, message).into());
     }
     Ok(())
 }
 
-/// Whether the actor started the instance or is the author of the present material.
-pub(super) fn submits(instance: &Instance, world: &mut impl World) -> bool {
-    world.actor() == instance.started_by || world.is_author()
+/// Whether a person started the instance or is the author of the present material.
+pub(super) fn submits(instance: &Instance, person: &str, world: &mut impl World) -> bool {
+    person == instance.started_by || world.is_author(person)
 }
 
 fn holds_one(world: &mut impl World, needed: &[String]) -> bool {

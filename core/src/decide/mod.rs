@@ -71,8 +71,17 @@ pub struct SeatTask {
     pub holder: Option<String>,
     /// For whom the holder acts.
     pub delegated_by: Option<String>,
+    /// Whether it came to its holder (or to who delegated it) by their own claim.
+    pub claimed: bool,
     /// Its counted vote.
     pub vote: Option<CountedVote>,
+}
+
+impl SeatTask {
+    /// Whether somebody entrusted the task to this person, who then needs no role of the seat.
+    pub fn entrusted_to(&self, person: &str) -> bool {
+        self.holder.as_deref() == Some(person) && (self.delegated_by.is_some() || !self.claimed)
+    }
 }
 
 /// A vote that has been counted.
@@ -105,8 +114,10 @@ pub trait World {
     fn actor(&self) -> &str;
     /// Roles of the acting person.
     fn roles(&mut self) -> &[String];
-    /// Whether the acting person is the author of the present material.
-    fn is_author(&mut self) -> bool;
+    /// Whether this person is the author of the present material.
+    fn is_author(&mut self, person: &str) -> bool;
+    /// Whether an approval or rejection of the present material is in the history.
+    fn has_verdict(&mut self) -> bool;
     /// Evaluates a guard for the instance as it would stand at this point of the plan.
     fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth;
 }

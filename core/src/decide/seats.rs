@@ -6,7 +6,7 @@ use super::command::{choose, complete, current, standing_state, submits};
 use super::task::tally;
 use super::votes::{self, Verdict};
 use super::{Instance, Plan, Rejection, SeatTask, StepKind, World};
-use crate::definition::{Definition, Seat, StateId, Task};
+use crate::definition::{Definition, MAX_SEATS, Seat, StateId, Task};
 use crate::refusal::{Position, Reason};
 
 /// What `wf_seat_add` does.
@@ -20,6 +20,11 @@ pub fn add_seat(
     let decide = || {
         current(instance, &expected)?;
         let (here, _) = deciding_state(definition, instance)?;
+        if instance.tasks.len() >= MAX_SEATS {
+            return Err(Rejection::Invalid(format!(
+                "a round has at most {MAX_SEATS} seats"
+            )));
+        }
         if instance.tasks.iter().any(|task| task.seat == seat.name) {
             let message = format!("the round has a seat {} already", seat.name);
             return Err(Rejection::Invalid(message));
@@ -104,13 +109,15 @@ pub fn withdraw(
 ) -> Result<Plan, Rejection> {
     let expected = revision_only(expected_revision);
     let mut decide = || {
-        if !submits(instance, world) {
+        let actor = world.actor().to_owned();
+        if !submits(instance, &actor, world) {
             let message = "only the submitter may withdraw";
             return Err(instance.refuse(Reason::NotAuthorized, message).into());
         }
         current(instance, &expected)?;
-        if instance.tasks.iter().any(|task| task.vote.is_some()) {
-            let message = "a seat has voted in this round";
+        let voted = instance.tasks.iter().any(|task| task.vote.is_some());
+        if voted || world.has_verdict() {
+            let message = "somebody has decided on this material";
             return Err(instance.refuse(Reason::AlreadyVoted, message).into());
         }
         let here = standing_state(definition, instance)?;

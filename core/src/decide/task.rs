@@ -89,11 +89,10 @@ fn decide_vote(
     let state = &definition.states[from];
     let mine = instance.tasks.iter().find(|task| task.id == command.task);
     if let (Some(task), Some(rules)) = (mine, &state.task) {
-        // Who holds a task by delegation or assignment was trusted with it, whatever their roles.
-        if task.holder.as_deref() != Some(world.actor()) {
+        if !task.entrusted_to(world.actor()) {
             check_seat(instance, &task.seat, &task.roles, world)?;
         }
-        check_submitter(instance, rules, world)?;
+        check_submitter(instance, rules, task.delegated_by.as_deref(), world)?;
     }
     if let Some(ended) = command
         .ended
@@ -261,6 +260,8 @@ pub struct Holding {
     pub holder: Option<String>,
     /// For whom the holder acts.
     pub delegated_by: Option<String>,
+    /// Whether it came to them (or to who delegated it) by their own claim.
+    pub claimed: bool,
 }
 
 /// What becomes of a task's holder.
@@ -284,16 +285,17 @@ pub fn claim(
     with_open(instance, task, ended, world, |task, world| {
         match &task.holder {
             Some(holder) if holder == world.actor() => {
-                let delegated_by = task.delegated_by.clone();
-                let again = Holding {
-                    holder: Some(holder.clone()),
-                    delegated_by,
-                };
-                return Ok(if for_a_time {
-                    Handover::To(again)
-                } else {
-                    Handover::Unchanged
-                });
+                // What others entrusted to the holder does not run out.
+                let own_claim = task.claimed && task.delegated_by.is_none();
+                if !(for_a_time && own_claim) {
+                    return Ok(Handover::Unchanged);
+                }
+                let holder = Some(holder.clone());
+                return Ok(Handover::To(Holding {
+                    holder,
+                    delegated_by: None,
+                    claimed: true,
+                }));
             }
             Some(_) => {
                 let message = "another person holds the task";
@@ -306,6 +308,7 @@ pub fn claim(
         Ok(Handover::To(Holding {
             holder,
             delegated_by: None,
+            claimed: true,
         }))
     })
 }
@@ -325,6 +328,7 @@ pub fn release(
                 Ok(Handover::To(Holding {
                     holder,
                     delegated_by: None,
+                    claimed: task.claimed,
                 }))
             }
             Some(_) => {
@@ -347,6 +351,7 @@ pub fn assign(
         Ok(Handover::To(Holding {
             holder: Some(to.to_owned()),
             delegated_by: None,
+            claimed: false,
         }))
     })
 }
@@ -362,6 +367,7 @@ pub fn delegate(
 ) -> Result<Handover, Rejection> {
     with_open(instance, task, ended, world, |task, world| {
         hand_over(definition, instance, task, world)?;
+        let claimed = task.claimed || task.holder.is_none();
         let principal = task
             .delegated_by
             .clone()
@@ -370,11 +376,13 @@ pub fn delegate(
             return Ok(Handover::To(Holding {
                 holder: Some(principal),
                 delegated_by: None,
+                claimed,
             }));
         }
         Ok(Handover::To(Holding {
             holder: Some(to.to_owned()),
             delegated_by: Some(principal),
+            claimed,
         }))
     })
 }
@@ -389,10 +397,15 @@ pub fn transfer(
     world: &mut impl World,
 ) -> Result<Handover, Rejection> {
     with_open(instance, task, ended, world, |task, world| {
+        if task.delegated_by.is_some() {
+            let message = "a delegate may not give the task away";
+            return Err(instance.refuse(Reason::NotAuthorized, message).into());
+        }
         hand_over(definition, instance, task, world)?;
         Ok(Handover::To(Holding {
             holder: Some(to.to_owned()),
             delegated_by: None,
+            claimed: false,
         }))
     })
 }
@@ -406,7 +419,15 @@ fn hand_over<W: World>(
     world: &mut W,
 ) -> Result<(), Rejection> {
     match &task.holder {
-        Some(holder) if holder == world.actor() => Ok(()),
+        Some(holder) if holder == world.actor() => {
+            let from = standing_state(definition, instance)?;
+            match &definition.states[from].task {
+                Some(rules) => {
+                    check_submitter(instance, rules, task.delegated_by.as_deref(), world)
+                }
+                None => Ok(()),
+            }
+        }
         Some(_) => {
             let message = "another person holds the task";
             Err(instance.refuse(Reason::NotAuthorized, message).into())
@@ -425,7 +446,7 @@ fn entitled<W: World>(
     check_seat(instance, &task.seat, &task.roles, world)?;
     let from = standing_state(definition, instance)?;
     match &definition.states[from].task {
-        Some(rules) => check_submitter(instance, rules, world),
+        Some(rules) => check_submitter(instance, rules, None, world),
         None => Ok(()),
     }
 }

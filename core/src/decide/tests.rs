@@ -13,6 +13,7 @@ struct Desk {
     actor: String,
     roles: Vec<String>,
     author: String,
+    verdict: bool,
     guards: HashMap<String, Truth>,
     asked: Vec<(String, String, i64, i32)>,
 }
@@ -26,8 +27,12 @@ impl World for Desk {
         &self.roles
     }
 
-    fn is_author(&mut self) -> bool {
-        self.actor == self.author
+    fn is_author(&mut self, person: &str) -> bool {
+        person == self.author
+    }
+
+    fn has_verdict(&mut self) -> bool {
+        self.verdict
     }
 
     fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth {
@@ -91,6 +96,7 @@ fn reviewer(guards: &[(&str, Truth)]) -> Desk {
         actor: "bob".into(),
         roles: vec!["fin".into()],
         author: "carol".into(),
+        verdict: false,
         guards: guards
             .iter()
             .map(|(guard, truth)| ((*guard).to_owned(), *truth))
