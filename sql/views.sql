@@ -14,7 +14,7 @@ SELECT t.id AS task_id, t.seat, t.roles, t.veto,
             THEN t.holder ELSE t.delegated_by END AS holder,
        CASE WHEN t.held_until IS NULL OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
             THEN t.delegated_by END AS delegated_by,
-       t.held_until,
+       CASE WHEN t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN t.held_until END AS held_until,
        t.opened_at, t.due_at,
        COALESCE(t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp(), false) AS overdue,
        t.instance_id, i.application_id, a.business_key, i.definition, t.state, t.round,

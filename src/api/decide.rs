@@ -9,7 +9,7 @@ use workflow_core::refusal::{Position, Refusal};
 
 use crate::api::answer;
 use crate::api::transition::{check_revision, check_version};
-use crate::engine::command::{self, Command, Common, checked};
+use crate::engine::command::{self, Command, Common, bounded};
 use crate::engine::failure::Failure;
 use crate::engine::instance::{self, Approach, Effect, InProgress, Moved, Wanted};
 use crate::engine::request::Fingerprint;
@@ -52,7 +52,7 @@ pub fn find_task(command: &Command<'_>, task: Uuid) -> Result<(Uuid, Option<Ende
 pub fn decide(call: &Call) -> Result<Answer, Report> {
     Common::begin("wf_decide");
     let task = call.uuid("task").required()?;
-    let event = checked("decision", call.text("decision")?.required()?)?;
+    let event = bounded("decision", call.text("decision")?.required()?)?;
     let expected_revision = check_revision(call.bigint("expected_revision").required()?)?;
     let material_version =
         check_version("material_version", call.int("material_version").required()?)?;

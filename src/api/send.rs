@@ -7,7 +7,7 @@ use workflow_core::refusal::Position;
 
 use crate::api::answer;
 use crate::api::transition::{check_revision, check_version, finish, refuse_lease};
-use crate::engine::command::{self, Common, checked};
+use crate::engine::command::{self, Common, bounded};
 use crate::engine::instance::{self, Approach, InProgress, Wanted};
 use crate::engine::request::Fingerprint;
 use crate::engine::write::Remarks;
@@ -19,7 +19,7 @@ use crate::pg::report::Report;
 pub fn send(call: &Call) -> Result<Answer, Report> {
     Common::begin("wf_send");
     let instance = call.uuid("instance").required()?;
-    let event = checked("event", call.text("event")?.required()?)?;
+    let event = bounded("event", call.text("event")?.required()?)?;
     let payload = call.jsonb("payload").optional();
     let expected_revision = call
         .bigint("expected_revision")

@@ -45,8 +45,6 @@ pub fn start(call: &Call) -> Result<Answer, Report> {
             definitions::find(command.spi, &command.caller.tenant, &definition, version)?
                 .ok_or_else(|| Refusal::not_found("definition"))?;
         let application = find(command, &business_key, material.as_ref())?;
-        // A trigger of the user's may see the rows before all of them are there.
-        let _application = InProgress::enter(application.id)?;
         let (instance, plan) = decide_start(command, &published, &application)?;
         let _instance = InProgress::enter(instance.id)?;
         application.write(command, &business_key)?;
@@ -61,6 +59,8 @@ struct Application<'a> {
     material_version: i32,
     /// Content of the first material, if the application is new.
     new: Option<&'a Jsonb>,
+    /// A trigger of the user's may see its rows before all of them are there.
+    _progress: InProgress,
 }
 
 /// Finds the application and locks it, or the business key if there is none yet. Writes nothing.
@@ -86,10 +86,13 @@ fn find<'a>(
         let message = "material must not be null: the application is new";
         return Err(Report::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());
     };
+    let id = Uuid::now_v7();
+    let progress = InProgress::enter(id)?;
     Ok(Application {
-        id: Uuid::now_v7(),
+        id,
         material_version: 1,
         new: Some(material),
+        _progress: progress,
     })
 }
 
@@ -171,6 +174,7 @@ fn existing<'a>(
     id: Uuid,
     material: Option<&'a Jsonb>,
 ) -> Result<Application<'a>, Failure> {
+    let progress = InProgress::enter(id)?;
     lock_application(command, id)?;
     let key = [command.tenant(), Value::Uuid(id)];
     let row = command
@@ -202,6 +206,7 @@ fn existing<'a>(
         id,
         material_version,
         new: None,
+        _progress: progress,
     })
 }
 

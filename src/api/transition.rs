@@ -7,7 +7,7 @@ use workflow_core::refusal::{Position, Refusal};
 use workflow_core::sqlstate::SqlState;
 
 use crate::api::answer;
-use crate::engine::command::{self, Command, Common, OnRefusal, checked, read_claim};
+use crate::engine::command::{self, Command, Common, OnRefusal, bounded, read_claim};
 use crate::engine::failure::Failure;
 use crate::engine::identity::{Caller, Claim};
 use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
@@ -39,13 +39,13 @@ struct Arguments {
 impl Arguments {
     fn read(call: &Call) -> Result<Arguments, Report> {
         let instance = call.uuid("instance").required()?;
-        let from_state = checked("from_state", call.text("from_state")?.required()?)?;
-        let to_state = checked("to_state", call.text("to_state")?.required()?)?;
+        let from_state = bounded("from_state", call.text("from_state")?.required()?)?;
+        let to_state = bounded("to_state", call.text("to_state")?.required()?)?;
         let expected_revision = check_revision(call.bigint("expected_revision").required()?)?;
         let material_version =
             check_version("material_version", call.int("material_version").required()?)?;
         let event = call.text("event")?.optional();
-        let event = event.map(|event| checked("event", event)).transpose()?;
+        let event = event.map(|event| bounded("event", event)).transpose()?;
         let comment = call.text("comment")?.optional();
         let payload = call.jsonb("payload").optional();
         let request_id = call.text("request_id")?.optional();

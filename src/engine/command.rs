@@ -288,3 +288,14 @@ pub fn checked(name: &str, value: String) -> Result<String, Report> {
     check_name(name, &value)?;
     Ok(value)
 }
+
+/// The name of a state or event as a caller gives it: whether there is one is for the definition to
+/// say, but none is longer than this.
+pub fn bounded(name: &str, value: String) -> Result<String, Report> {
+    if value.len() > 200 {
+        return Err(Report::invalid(format!(
+            "{name} must not be longer than 200 bytes"
+        )));
+    }
+    Ok(value)
+}

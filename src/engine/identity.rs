@@ -87,8 +87,9 @@ impl Caller {
                 check_name(name, value)?;
             }
         }
-        let of_settings =
-            |claimed: &Option<String>, set: &Option<String>| claimed.is_none() || claimed == set;
+        let of_settings = |claimed: &Option<String>, set: &Option<String>| {
+            claimed.is_none() || set.is_none() || claimed == set
+        };
         let set_roles =
             if of_settings(&claim.tenant, &set_tenant) && of_settings(&claim.actor, &set_actor) {
                 settings::roles()?

@@ -397,10 +397,6 @@ pub fn transfer(
     world: &mut impl World,
 ) -> Result<Handover, Rejection> {
     with_open(instance, task, ended, world, |task, world| {
-        if task.delegated_by.is_some() {
-            let message = "a delegate may not give the task away";
-            return Err(instance.refuse(Reason::NotAuthorized, message).into());
-        }
         hand_over(definition, instance, task, world)?;
         Ok(Handover::To(Holding {
             holder: Some(to.to_owned()),

@@ -1,0 +1,1 @@
+../tests/regress/sql/example_purchase_approval.sql
