@@ -4,7 +4,8 @@ use uuid::Uuid;
 
 use crate::check::{Checker, Wrong};
 use crate::command::Start;
-use crate::oracle::{self, Scene, Verdict, unborn};
+use crate::instance::scenes;
+use crate::oracle::{self, Verdict};
 use crate::refusals::{Refusal, about, seen};
 
 pub fn start_refused(
@@ -51,7 +52,7 @@ pub fn start_refused(
                     detail["instance_id"] == id.to_string() && sight.machine.name == machine.name
                 });
             let (_, sight) = running.ok_or("WF018 about an instance that cannot be there")?;
-            let node = seen(&sight, detail)?;
+            let node = seen(&sight, detail)?[0];
             if node.closed || machine.concurrent {
                 return Err("WF018 about an instance that is in nobody's way".to_owned());
             }
@@ -66,14 +67,8 @@ pub fn start_refused(
                 .iter()
                 .filter_map(|version| view.content(record, application?, *version));
             let refused = known.chain(start.material.as_ref()).any(|material| {
-                let scene = Scene {
-                    machine,
-                    material,
-                    payload: None,
-                    roles: checker.command().identity.roles,
-                };
-                let node = unborn(machine, 1);
-                oracle::start(&scene, node.material) == Verdict::Refused("WF011")
+                let scene = scenes(machine, checker.command(), material, &[]).remove(0);
+                oracle::start(&scene, 1) == Verdict::Refused("WF011")
             });
             if refused {
                 Ok(())
@@ -120,9 +115,9 @@ pub fn supersede_refused(
     }
     let instances = view.instances_of(record, application);
     let refusing = instances.iter().any(|(id, sight)| {
-        let node = seen(sight, detail);
+        let nodes = seen(sight, detail);
         about(detail, *id, application).is_ok()
-            && node.is_ok_and(|node| {
+            && nodes.unwrap_or_default().iter().any(|node| {
                 let verdicts = checker.verdicts(sight, node);
                 verdicts.iter().any(
                     |verdict| matches!(verdict, Verdict::Refused(code) if *code == refusal.code),

@@ -15,6 +15,7 @@ use crate::machine::Machine;
 const INSTANCES: usize = 6;
 const POSITIONS: usize = 6;
 const REQUESTS: usize = 8;
+const TASKS: usize = 12;
 
 /// Where an instance is thought to stand.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub struct Known<'a> {
     pub machine: &'a Machine,
     /// The latest one last.
     pub positions: VecDeque<Position>,
+    /// Tasks by which it was asked, the latest ones last.
+    pub tasks: VecDeque<Uuid>,
 }
 
 /// What is known of one tenant.
@@ -78,6 +81,7 @@ impl<'a> Tenant<'a> {
             application,
             machine,
             positions: VecDeque::from([position]),
+            tasks: VecDeque::new(),
         });
     }
 
@@ -93,6 +97,19 @@ impl<'a> Tenant<'a> {
                 known.positions.pop_front();
             }
             known.positions.push_back(position);
+        }
+    }
+
+    pub fn learn_task(&mut self, instance: Uuid, task: Uuid) {
+        let mut instances = self.instances.iter_mut();
+        let Some(known) = instances.find(|known| known.instance == instance) else {
+            return;
+        };
+        if !known.tasks.contains(&task) {
+            if known.tasks.len() == TASKS {
+                known.tasks.pop_front();
+            }
+            known.tasks.push_back(task);
         }
     }
 

@@ -3,7 +3,7 @@
 use postgres::types::ToSql;
 use postgres::{Client, NoTls, Row, Statement};
 
-use crate::command::{Action, Command, KINDS, OnRefusal, Transition, statements};
+use crate::command::{Action, Change, Command, KINDS, OnRefusal, Transition, Verb, statements};
 use crate::record::{Answer, Fault, Outcome, Page};
 
 /// Where the server is, from the environment.
@@ -141,6 +141,50 @@ impl Connection {
                     &roles,
                 ],
             ),
+            Action::Decide(decide) => self.client.query(
+                statement,
+                &[
+                    &decide.task,
+                    &decide.event,
+                    &decide.revision,
+                    &decide.material,
+                    &decide.comment,
+                    &decide.payload,
+                    request,
+                    &on_refusal,
+                    &tenant,
+                    &actor,
+                    &roles,
+                ],
+            ),
+            Action::Hand(hand) => {
+                let mut arguments: Vec<Argument<'_>> = vec![&hand.task];
+                match hand.verb {
+                    Verb::Claim => arguments.push(&hand.lease_ms),
+                    Verb::Release => {}
+                    _ => arguments.push(&hand.to),
+                }
+                arguments.extend([&on_refusal as Argument<'_>, &tenant, &actor, &roles]);
+                self.client.query(statement, &arguments)
+            }
+            Action::Reseat(reseat) => {
+                let spec;
+                let mut arguments: Vec<Argument<'_>> = vec![&reseat.instance];
+                match &reseat.change {
+                    Change::Add(seat) => {
+                        spec = seat.spec();
+                        arguments.extend([&spec as Argument<'_>, &reseat.revision]);
+                    }
+                    Change::Remove(seat) => {
+                        arguments.extend([seat as Argument<'_>, &reseat.revision]);
+                    }
+                    Change::Withdraw => {
+                        arguments.extend([&reseat.revision as Argument<'_>, &reseat.comment]);
+                    }
+                }
+                arguments.extend([&on_refusal as Argument<'_>, &tenant, &actor, &roles]);
+                self.client.query(statement, &arguments)
+            }
             Action::Supersede {
                 application,
                 expected,
@@ -225,8 +269,13 @@ fn read(command: &Command, row: &Row) -> Result<Answer, String> {
 }
 
 fn read_outcome(row: &Row) -> Result<Outcome, postgres::Error> {
-    let superseded = row.len() > 15;
+    let superseded = row.len() > 16;
+    let replayed: bool = row.try_get(10)?;
+    let stands: Option<Vec<i64>> = row.try_get(15)?;
+    let stands = stands.filter(|_| !replayed);
     Ok(Outcome {
+        work: stands.as_ref().map(|stands| stands[0]),
+        logged: stands.is_some_and(|stands| stands[1] == 1),
         applied: row.try_get(0)?,
         code: row.try_get(1)?,
         reason: row.try_get(2)?,
@@ -237,13 +286,13 @@ fn read_outcome(row: &Row) -> Result<Outcome, postgres::Error> {
         material_version: row.try_get(7)?,
         event: row.try_get(8)?,
         task_ids: row.try_get(9)?,
-        replayed: row.try_get(10)?,
+        replayed,
         attempts: row.try_get(11)?,
         retryable: row.try_get(12)?,
         retry_after_ms: row.try_get(13)?,
         detail: row.try_get(14)?,
-        instances: superseded.then(|| row.try_get(15)).transpose()?,
-        tasks: superseded.then(|| row.try_get(16)).transpose()?,
+        instances: superseded.then(|| row.try_get(16)).transpose()?,
+        tasks: superseded.then(|| row.try_get(17)).transpose()?,
     })
 }
 

@@ -8,8 +8,9 @@ use uuid::Uuid;
 
 use crate::command::{Action, Command, Start, Transition};
 use crate::faults;
+use crate::instance::scenes;
 use crate::model::Model;
-use crate::oracle::{self, Effect, Node, Scene, Verdict};
+use crate::oracle::{self, Effect, Node, Verdict};
 use crate::pages;
 use crate::record::{Answer, At, Outcome, Record};
 use crate::refusals;
@@ -38,7 +39,7 @@ pub fn answers<'a>(round: &'a Round<'a>, model: &'a Model<'a>) -> Result<usize, 
             .check()
             .map_err(|what| {
                 let violation = Violation::new(what).by(at);
-                match subject(record) {
+                match subject(round, record) {
                     Some(instance) => violation.about(instance),
                     None => violation,
                 }
@@ -60,8 +61,8 @@ pub fn answers<'a>(round: &'a Round<'a>, model: &'a Model<'a>) -> Result<usize, 
 }
 
 /// The instance a record is about, for the trace.
-fn subject(record: &Record) -> Option<Uuid> {
-    record.command.instance().or(match &record.answer {
+fn subject(round: &Round<'_>, record: &Record) -> Option<Uuid> {
+    round.instance(&record.command).or(match &record.answer {
         Answer::Outcome(outcome) => outcome.instance_id,
         _ => None,
     })
@@ -125,31 +126,17 @@ impl<'a> Checker<'_, 'a> {
         let Some(content) = content else {
             return Vec::new();
         };
-        let mut scene = Scene {
-            machine: sight.machine,
-            material: content,
-            payload: None,
-            roles: self.command().identity.roles,
+        let content = match &self.command().action {
+            Action::Supersede { material, .. } => material,
+            _ => content,
         };
-        match &self.command().action {
-            Action::Transition(command) | Action::Check(command) => {
-                scene.payload = command.payload.as_ref();
-                vec![oracle::transition(&scene, node, command)]
-            }
-            Action::Send(command) => {
-                scene.payload = command.payload.as_ref();
-                oracle::send(&scene, node, command)
-            }
-            Action::Supersede { material, .. } => {
-                scene.material = material;
-                vec![if node.closed {
-                    Verdict::Missing
-                } else {
-                    oracle::supersede(&scene, node)
-                }]
-            }
-            _ => Vec::new(),
-        }
+        let authors = self
+            .view
+            .authors(self.record, sight.application, node.material);
+        scenes(sight.machine, self.command(), content, &authors)
+            .iter()
+            .flat_map(|scene| oracle::judge(scene, node, &self.command().action))
+            .collect()
     }
 
     fn replayed(&mut self, outcome: &Outcome) -> Result<(), Wrong> {
@@ -163,6 +150,8 @@ impl<'a> Checker<'_, 'a> {
         }
         let mut expected = first.applied().expect("owners were applied").clone();
         expected.replayed = true;
+        expected.work = None;
+        expected.logged = false;
         if *outcome == expected {
             Ok(())
         } else {
@@ -180,10 +169,15 @@ impl<'a> Checker<'_, 'a> {
         match &action {
             Action::Check(command) => self.checked(command, outcome)?,
             Action::Lock { instance, .. } => self.locked(*instance, outcome)?,
+            Action::Hand(_) if !outcome.logged => self.left_alone(outcome)?,
             _ if self.view.round.transaction(self.at).keeps(self.record) => {
                 self.remember_kept(&action, outcome);
             }
-            Action::Transition(_) | Action::Send(_) => self.moved_for_now(outcome)?,
+            Action::Transition(_)
+            | Action::Send(_)
+            | Action::Decide(_)
+            | Action::Hand(_)
+            | Action::Reseat(_) => self.moved_for_now(outcome)?,
             Action::Supersede {
                 application,
                 expected,
@@ -240,7 +234,7 @@ impl<'a> Checker<'_, 'a> {
         let sight = sight.ok_or("wf_check of an instance that cannot be there")?;
         let allowed = sight.nodes.iter().any(|node| {
             self.verdicts(&sight, node).iter().any(|verdict| {
-                matches!(verdict, Verdict::Applied(Effect { node, steps })
+                matches!(verdict, Verdict::Applied(Effect { node, steps, .. })
                     if outcome.state.as_deref() == Some(node.state)
                         && outcome.revision == Some(node.revision)
                         && outcome.material_version == Some(node.material)
@@ -254,6 +248,31 @@ impl<'a> Checker<'_, 'a> {
                 "wf_check would apply it; the model does not, from {:?}",
                 sight.nodes
             ))
+        }
+    }
+
+    /// A task that the actor has already, or that nobody has.
+    fn left_alone(&self, outcome: &Outcome) -> Result<(), Wrong> {
+        let id = outcome.instance_id.ok_or("applied without an instance")?;
+        let sight = self
+            .sight(id)
+            .ok_or("applied to an instance that cannot be there")?;
+        let verdicts = sight.nodes.iter().flat_map(|node| {
+            let verdicts = self.verdicts(&sight, node);
+            verdicts.into_iter().map(move |verdict| (node, verdict))
+        });
+        let mut unchanged = verdicts.filter(|(node, verdict)| {
+            matches!(verdict, Verdict::Applied(effect) if effect.entry.is_none())
+                && outcome.revision == Some(node.revision)
+                && outcome.state.as_deref() == Some(node.state)
+                && outcome.material_version == Some(node.material)
+        });
+        match unchanged.next() {
+            Some(_) if self.view.round.instance(self.command()) == Some(id) => Ok(()),
+            _ => Err(format!(
+                "nothing was written, where the model writes, from {:?}",
+                sight.nodes
+            )),
         }
     }
 

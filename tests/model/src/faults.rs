@@ -67,6 +67,8 @@ fn invalid(checker: &Checker<'_, '_>) -> Result<(), Wrong> {
             command.revision.is_some_and(|revision| revision < 1)
                 || command.material.is_some_and(|material| material < 1)
         }
+        Action::Decide(command) => command.revision < 1 || command.material < 1,
+        Action::Reseat(command) => command.revision < 1,
         _ => false,
     };
     if out_of_range {
@@ -77,7 +79,7 @@ fn invalid(checker: &Checker<'_, '_>) -> Result<(), Wrong> {
 }
 
 fn said(checker: &Checker<'_, '_>, expected: Verdict) -> Result<(), Wrong> {
-    let id = checker.command().instance();
+    let id = checker.view.round.instance(checker.command());
     let sight = id.and_then(|id| checker.sight(id));
     let sight = sight.ok_or("an argument is blamed, for an instance that cannot be there")?;
     let mut nodes = sight.nodes.iter();
@@ -155,7 +157,7 @@ fn touches(checker: &Checker<'_, '_>, record: &Record) -> Vec<Touch> {
         }
         Action::Supersede { application, .. } => touches.push(Touch::Application(*application)),
         _ => {
-            let instance = record.command.instance();
+            let instance = checker.view.round.instance(&record.command);
             let known = instance.and_then(|id| checker.view.applications.get(&id));
             touches.extend(known.map(|id| Touch::Application(*id)));
         }

@@ -9,14 +9,14 @@ use crate::command::{Action, Command, Identity, OnRefusal, Send, Start, Transiti
 use crate::machine::{Edge, Guard, Machine};
 use crate::rng::Rng;
 
-const PEOPLE: [(&str, &[&str]); 4] = [
+pub const PEOPLE: [(&str, &[&str]); 4] = [
     ("ann", &["reviewer", "chief", "author"]),
     ("bob", &["chief", "reviewer"]),
     ("cyd", &["reviewer", "author"]),
     ("dot", &[]),
 ];
 
-const DEFINITIONS: [&str; 3] = ["review", "threshold", "pendulum"];
+const DEFINITIONS: [&str; 5] = ["review", "threshold", "pendulum", "council", "council"];
 
 /// What one session draws from.
 pub struct Generator<'a> {
@@ -76,8 +76,7 @@ impl<'a> Generator<'a> {
         if matches!(command.action, Action::Transition(_)) {
             command.as_try = on_refusal == OnRefusal::Return && self.rng.chance(60);
         }
-        let has_key = !command.is_reader() && !matches!(command.action, Action::Lock { .. });
-        if has_key && command.identity.as_arguments && self.rng.chance(25) {
+        if command.takes_key() && command.identity.as_arguments && self.rng.chance(25) {
             self.drawn += 1;
             command.request = Some(format!("{}-{}", self.keys, self.drawn));
             // Known before it is sent, so that others use the key at the same time.
@@ -106,15 +105,17 @@ impl<'a> Generator<'a> {
         command.as_try = command.as_try
             && command.on_refusal == OnRefusal::Return
             && matches!(command.action, Action::Transition(_));
-        let keyless = command.is_reader() || matches!(command.action, Action::Lock { .. });
-        (!keyless).then_some((at, command))
+        command.takes_key().then_some((at, command))
     }
 
     fn action(&mut self, tenant: usize) -> Action {
         let Some(known) = self.instance(tenant) else {
             return self.start(tenant);
         };
-        match self.rng.weighted(&[42, 24, 7, 7, 5, 6, 6, 3]) {
+        if !known.tasks.is_empty() && self.rng.chance(50) {
+            return self.work(&known);
+        }
+        match self.rng.weighted(&[42, 24, 7, 7, 5, 6, 9, 3]) {
             0 => Action::Transition(self.transition(&known)),
             1 => Action::Send(self.send(&known)),
             2 => self.supersede(tenant, &known),
@@ -149,7 +150,7 @@ impl<'a> Generator<'a> {
     }
 
     /// The id, or now and then one of nobody or of another tenant.
-    fn named(&mut self, tenant: usize, instance: Uuid) -> Uuid {
+    pub fn named(&mut self, tenant: usize, instance: Uuid) -> Uuid {
         match self.rng.below(60) {
             0 => Uuid::new_v4(),
             1 => {
@@ -245,7 +246,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Mostly the newest position, else an older one.
-    fn position(&mut self, known: &Known<'_>) -> Position {
+    pub fn position(&mut self, known: &Known<'_>) -> Position {
         if self.rng.chance(80) {
             known.positions.back().expect("never empty").clone()
         } else {
@@ -254,7 +255,7 @@ impl<'a> Generator<'a> {
     }
 
     /// An edge of the state, rarely one that ends the instance.
-    fn edge(&mut self, machine: &Machine, state: &str) -> Option<Edge> {
+    pub fn edge(&mut self, machine: &Machine, state: &str) -> Option<Edge> {
         let state = machine.state(state)?;
         let ends = |edge: &Edge| machine.state(edge.target).is_some_and(|to| to.last);
         let weights: Vec<usize> = state
@@ -265,7 +266,7 @@ impl<'a> Generator<'a> {
         (!weights.is_empty()).then(|| state.on[self.rng.weighted(&weights)].clone())
     }
 
-    fn payload(&mut self, edge: Option<&Edge>) -> Option<Value> {
+    pub fn payload(&mut self, edge: Option<&Edge>) -> Option<Value> {
         let asked = edge.is_some_and(|edge| edge.guard == Some(Guard::PayloadOk));
         match self.rng.below(if asked { 5 } else { 12 }) {
             0 => Some(json!({"ok": false})),
@@ -361,6 +362,7 @@ fn alter(action: &mut Action) {
     match action {
         Action::Transition(transition) => transition.comment = Some("changed".to_owned()),
         Action::Send(send) => send.payload = Some(json!({"changed": true})),
+        Action::Decide(decide) => decide.comment = Some("changed".to_owned()),
         Action::Start(start) => start.business_key.push('!'),
         Action::Supersede { material, .. } => *material = json!({"amount": 1, "changed": true}),
         _ => {}

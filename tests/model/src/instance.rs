@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::command::Action;
-use crate::machine::{Machine, Seat};
+use crate::command::Command;
+use crate::machine::Machine;
 use crate::model::Application;
 use crate::oracle::{self, Effect, Node, Scene, Step, Verdict};
-use crate::record::{At, Outcome};
+use crate::record::At;
 use crate::round::{Round, Violation};
+use crate::task::Entry;
 
 /// A history row with what its command said.
 #[derive(Clone, Debug)]
@@ -19,27 +20,8 @@ pub struct Row {
     pub made: At,
     /// First of its command: it carries the comment and the payload.
     pub first: bool,
-    /// Place of the decided task.
-    pub task: Option<usize>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Task {
-    pub seat: Seat,
-    pub state: &'static str,
-    pub round: i32,
-    pub material: i32,
-    pub opened: i64,
-    /// As the command that opened it answered; a supersede does not say.
-    pub id: Option<Uuid>,
-    pub closed: Option<Closed>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Closed {
-    pub revision: i64,
-    /// Event and actor, if the seat's verdict closed it.
-    pub decision: Option<(&'static str, &'static str)>,
+    /// Place of the task that was decided or removed, and for whom the actor decided.
+    pub task: Option<(usize, Option<&'static str>)>,
 }
 
 /// A state of rest and the command that made it.
@@ -56,7 +38,8 @@ pub struct Instance<'a> {
     pub machine: &'a Machine,
     pub placed: Vec<Placed>,
     pub rows: Vec<Row>,
-    pub tasks: Vec<Task>,
+    /// What left the revision as it is.
+    pub log: Vec<(Entry, At)>,
 }
 
 /// Whether `later` may have seen what `earlier` did: in its own transaction, or committed in time.
@@ -74,32 +57,18 @@ impl<'a> Instance<'a> {
         &self.placed.last().expect("placed by its start").node
     }
 
-    /// The task open at a revision.
-    pub fn open_task(&self, revision: i64) -> Option<&Task> {
-        self.tasks.iter().rfind(|task| {
-            task.opened <= revision
-                && task
-                    .closed
-                    .as_ref()
-                    .is_none_or(|closed| closed.revision > revision)
-        })
-    }
-
-    pub fn scene<'s>(&self, round: &'s Round<'_>, at: At, material: &'s Value) -> Scene<'s>
+    /// What a command rests on: once, or twice where it is not certain who wrote the material.
+    pub fn scenes<'s>(
+        &self,
+        round: &'s Round<'_>,
+        at: At,
+        material: &'s Value,
+        authors: &[&'static str],
+    ) -> Vec<Scene<'s>>
     where
         'a: 's,
     {
-        let command = round.command(at);
-        Scene {
-            machine: self.machine,
-            material,
-            payload: match &command.action {
-                Action::Transition(transition) => transition.payload.as_ref(),
-                Action::Send(send) => send.payload.as_ref(),
-                _ => None,
-            },
-            roles: command.identity.roles,
-        }
+        scenes(self.machine, round.command(at), material, authors)
     }
 
     /// The application's next material reaches the instance.
@@ -113,7 +82,7 @@ impl<'a> Instance<'a> {
             let what = "a command names a material that never came into force";
             return Err(Violation::new(what).about(self.id));
         };
-        let scene = self.scene(round, next.made, &next.content);
+        let scene = self.scenes(round, next.made, &next.content, &[]).remove(0);
         let effect = match oracle::supersede(&scene, self.now()) {
             Verdict::Applied(effect) => effect,
             other => {
@@ -123,16 +92,15 @@ impl<'a> Instance<'a> {
         };
         let count = counts.get_mut(&next.made).expect("one for each version");
         count.0 += 1;
-        count.1 += i32::from(self.open_task(self.now().revision).is_some());
-        self.place(round, next.made, &effect, None)
+        count.1 += self.now().open_tasks().count() as i32;
+        self.place(round, next.made, effect)
     }
 
     pub fn place(
         &mut self,
         round: &Round<'_>,
         made: At,
-        effect: &Effect,
-        outcome: Option<&Outcome>,
+        mut effect: Effect,
     ) -> Result<(), Violation> {
         if let Some(before) = self.placed.last()
             && !precedes(round, before.made, made)
@@ -140,46 +108,56 @@ impl<'a> Instance<'a> {
             let what = "a command built on one that was not committed yet";
             return Err(Violation::new(what).by(before.made).by(made).about(self.id));
         }
-        let first = &effect.steps[0];
-        let actor = round.command(made).identity.actor;
-        let decision = first.decision.and(first.event).map(|event| (event, actor));
-        let mut decided = None;
-        if let Some((index, task)) = self
-            .tasks
-            .iter_mut()
-            .enumerate()
-            .find(|(_, task)| task.closed.is_none())
-        {
-            decided = decision.map(|_| index);
-            task.closed = Some(Closed {
-                revision: first.revision,
-                decision,
-            });
+        for index in effect.opened {
+            let task = &mut effect.node.tasks[index];
+            let shown = round.tasks.shown(self.id, task.opened, task.seat.name);
+            if task.id.is_some() && shown.is_some() && task.id != shown {
+                let what = "a page shows another task than the one that was opened";
+                return Err(Violation::new(what).by(made).about(self.id));
+            }
+            task.id = task.id.or(shown);
         }
-        for (index, step) in effect.steps.iter().enumerate() {
+        for (index, step) in effect.steps.into_iter().enumerate() {
             self.rows.push(Row {
-                step: step.clone(),
+                step,
                 made,
                 first: index == 0,
-                task: decided.filter(|_| index == 0),
+                task: effect.task.filter(|_| index == 0),
             });
         }
-        let node = &effect.node;
-        if let Some(seat) = self.machine.state(node.state).and_then(|state| state.seat) {
-            self.tasks.push(Task {
-                seat,
-                state: node.state,
-                round: node.round,
-                material: node.material,
-                opened: node.revision,
-                id: outcome.and_then(|outcome| outcome.task_ids.as_ref()?.first().copied()),
-                closed: None,
-            });
-        }
+        self.log.extend(effect.entry.map(|entry| (entry, made)));
         self.placed.push(Placed {
-            node: node.clone(),
+            node: effect.node,
             made,
         });
         Ok(())
     }
+}
+
+/// What a command rests on: once, or twice where it is not certain who wrote the material.
+pub fn scenes<'s>(
+    machine: &'s Machine,
+    command: &'s Command,
+    material: &'s Value,
+    authors: &[&'static str],
+) -> Vec<Scene<'s>> {
+    let identity = &command.identity;
+    let (mine, of_others) = (
+        authors.contains(&identity.actor),
+        authors.iter().any(|author| *author != identity.actor),
+    );
+    let mut scenes = Vec::new();
+    for (author, possible) in [(false, of_others || !mine), (true, mine)] {
+        if possible {
+            scenes.push(Scene {
+                machine,
+                material,
+                payload: command.remarks().1,
+                roles: identity.roles,
+                actor: identity.actor,
+                author,
+            });
+        }
+    }
+    scenes
 }

@@ -1,6 +1,7 @@
 //! The tenants of a round and the definitions they see.
 
-use crate::machine::{self, Machine};
+use crate::machine::Machine;
+use crate::machines;
 
 /// The definitions of a run. Shared ones are published once; the second tenant of every round has a
 /// `review` of its own.
@@ -14,12 +15,13 @@ impl Library {
     pub fn new(tenants: Vec<String>) -> Library {
         Library {
             shared: vec![
-                machine::review(&["reviewer"]),
-                machine::threshold(),
-                machine::pendulum(1),
-                machine::pendulum(2),
+                machines::review(&["reviewer"]),
+                machines::threshold(),
+                machines::pendulum(1),
+                machines::pendulum(2),
+                machines::council(),
             ],
-            own: machine::review(&["chief"]),
+            own: machines::review(&["chief"]),
             tenants,
         }
     }

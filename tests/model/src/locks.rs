@@ -14,7 +14,8 @@ pub fn check(round: &Round<'_>, model: &Model<'_>) -> Result<(), Violation> {
     let mut holds: HashMap<Uuid, Vec<(At, Span)>> = HashMap::new();
     let mut writes: HashMap<Uuid, Vec<(At, Span)>> = HashMap::new();
     for (at, record) in round.records() {
-        if record.applied().is_none() {
+        let left_alone = matches!(record.command.action, Action::Hand(_)) && !record.writes();
+        if record.applied().is_none() || left_alone {
             continue;
         }
         let held = Span {
@@ -64,6 +65,10 @@ fn touched(model: &Model<'_>, at: At, record: &Record) -> Vec<Uuid> {
     match &record.command.action {
         Action::Start(_) => Vec::new(),
         Action::Supersede { .. } => model.made.get(&at).cloned().unwrap_or_default(),
-        _ => record.command.instance().into_iter().collect(),
+        _ => record
+            .applied()
+            .and_then(|outcome| outcome.instance_id)
+            .into_iter()
+            .collect(),
     }
 }

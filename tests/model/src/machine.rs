@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::panel::{Panel, seat};
+
 /// What a guard says about data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
@@ -78,20 +80,13 @@ pub enum Supersede {
     Back(&'static str),
 }
 
-/// The one seat of a state's task.
-#[derive(Clone, Copy, Debug)]
-pub struct Seat {
-    pub name: &'static str,
-    pub roles: &'static [&'static str],
-}
-
 #[derive(Clone, Debug)]
 pub struct State {
     pub name: &'static str,
     pub last: bool,
     pub on: Vec<Edge>,
     pub always: Vec<Edge>,
-    pub seat: Option<Seat>,
+    pub panel: Option<Panel>,
     pub supersede: Supersede,
 }
 
@@ -156,9 +151,8 @@ impl State {
                 Supersede::Back(state) => json!(state),
             },
         );
-        if let Some(seat) = self.seat {
-            let seats = json!([{"name": seat.name, "roles": seat.roles}]);
-            meta.insert("task".to_owned(), json!({"seats": seats}));
+        if let Some(panel) = &self.panel {
+            meta.insert("task".to_owned(), panel.spec());
         }
         let mut spec = json!({"on": on, "meta": meta});
         if !self.always.is_empty() {
@@ -190,28 +184,28 @@ impl Edge {
         spec
     }
 
-    fn guard(mut self, guard: Guard) -> Edge {
+    pub fn guard(mut self, guard: Guard) -> Edge {
         self.guard = Some(guard);
         self
     }
 
-    fn decision(mut self, decision: &'static str) -> Edge {
+    pub fn decision(mut self, decision: &'static str) -> Edge {
         self.decision = Some(decision);
         self
     }
 
-    fn roles(mut self, roles: &'static [&'static str]) -> Edge {
+    pub fn roles(mut self, roles: &'static [&'static str]) -> Edge {
         self.roles = roles;
         self
     }
 
-    fn unpublished(mut self) -> Edge {
+    pub fn unpublished(mut self) -> Edge {
         self.publish = false;
         self
     }
 }
 
-fn on(event: &'static str, target: &'static str) -> Edge {
+pub fn on(event: &'static str, target: &'static str) -> Edge {
     Edge {
         event,
         target,
@@ -222,159 +216,39 @@ fn on(event: &'static str, target: &'static str) -> Edge {
     }
 }
 
-fn always(target: &'static str) -> Edge {
+pub fn always(target: &'static str) -> Edge {
     on("", target)
 }
 
-fn state(name: &'static str, supersede: Supersede, on: Vec<Edge>) -> State {
+pub fn state(name: &'static str, supersede: Supersede, on: Vec<Edge>) -> State {
     State {
         name,
         last: false,
         on,
         always: Vec::new(),
-        seat: None,
+        panel: None,
         supersede,
     }
 }
 
-fn last(name: &'static str) -> State {
+pub fn last(name: &'static str) -> State {
     let mut state = state(name, Supersede::Stay, Vec::new());
     state.last = true;
     state
 }
 
 impl State {
-    fn seat(mut self, name: &'static str, roles: &'static [&'static str]) -> State {
-        self.seat = Some(Seat { name, roles });
+    pub fn seat(self, name: &'static str, roles: &'static [&'static str]) -> State {
+        self.panel(Panel::of(&[seat(name, roles)]))
+    }
+
+    pub fn panel(mut self, panel: Panel) -> State {
+        self.panel = Some(panel);
         self
     }
 
-    fn always(mut self, edges: Vec<Edge>) -> State {
+    pub fn always(mut self, edges: Vec<Edge>) -> State {
         self.always = edges;
         self
-    }
-}
-
-/// A single reviewer with rework, and an approval that is not the end. `deciders` may approve;
-/// one tenant has a definition of its own of the same name, where others may.
-pub fn review(deciders: &'static [&'static str]) -> Machine {
-    Machine {
-        name: "review",
-        version: 1,
-        concurrent: false,
-        initial: "DRAFT",
-        states: vec![
-            state("DRAFT", Supersede::Stay, vec![on("SUBMIT", "REVIEW")]),
-            state(
-                "REVIEW",
-                Supersede::Stay,
-                vec![
-                    on("APPROVE", "APPROVED")
-                        .decision("approve")
-                        .roles(deciders),
-                    on("REJECT", "REJECTED").decision("reject"),
-                    on("RETURN", "REWORK").decision("return"),
-                    on("NOTE", "REVIEW").unpublished(),
-                    on("WITHDRAW", "DRAFT").roles(&["author"]),
-                ],
-            )
-            .seat("reviewer", &["reviewer", "chief"]),
-            state(
-                "REWORK",
-                Supersede::Back("REVIEW"),
-                vec![on("RESUBMIT", "REVIEW"), on("NOTE", "REWORK")],
-            ),
-            state(
-                "APPROVED",
-                Supersede::Back("REVIEW"),
-                vec![
-                    on("PAY", "PAID").guard(Guard::PayloadOk),
-                    on("REOPEN", "REVIEW"),
-                ],
-            ),
-            last("REJECTED"),
-            last("PAID"),
-        ],
-    }
-}
-
-/// Thresholds on the material, a state that takes no new material, two events between the same
-/// states, and a guarded `always`.
-pub fn threshold() -> Machine {
-    Machine {
-        name: "threshold",
-        version: 1,
-        concurrent: false,
-        initial: "NEW",
-        states: vec![
-            state(
-                "NEW",
-                Supersede::Stay,
-                vec![
-                    on("CHECK", "HIGH").guard(Guard::AmountAbove(10_000)),
-                    on("CHECK", "LOW"),
-                    on("SKIP", "LOW").roles(&["chief"]),
-                    on("TOUCH", "NEW"),
-                ],
-            ),
-            state(
-                "LOW",
-                Supersede::Back("GATE"),
-                vec![on("BACK", "NEW"), on("TOUCH", "LOW")],
-            )
-            .always(vec![always("DONE").guard(Guard::AmountBelow(10))]),
-            state("GATE", Supersede::Stay, vec![on("OPEN", "NEW")]).always(vec![
-                always("HIGH").guard(Guard::AmountAbove(10_000)),
-                always("NEW").guard(Guard::AmountAbove(100)),
-            ]),
-            state(
-                "HIGH",
-                Supersede::Refuse,
-                vec![
-                    on("OK", "LOW").decision("approve").roles(&["chief"]),
-                    on("NO", "NEW").decision("reject"),
-                    on("TOUCH", "HIGH").unpublished(),
-                ],
-            )
-            .seat("chief", &["chief"]),
-            last("DONE"),
-        ],
-    }
-}
-
-/// Two states that chase each other, in several instances at once over one application. Version 2
-/// knows one event more.
-pub fn pendulum(version: i32) -> Machine {
-    let mut right = vec![
-        on("SWING", "LEFT"),
-        on("GRADE", "LEFT").decision("return").unpublished(),
-        on("PUSH", "RIGHT"),
-    ];
-    if version > 1 {
-        right.push(on("LIFT", "TOP"));
-    }
-    let mut states = vec![
-        state(
-            "LEFT",
-            Supersede::Stay,
-            vec![on("SWING", "RIGHT"), on("PUSH", "LEFT")],
-        )
-        .always(vec![always("STOPPED").guard(Guard::RoundFrom(40))]),
-        state("RIGHT", Supersede::Back("LEFT"), right).seat("grader", &[]),
-        last("STOPPED"),
-    ];
-    if version > 1 {
-        states.push(state(
-            "TOP",
-            Supersede::Stay,
-            vec![on("FALL", "LEFT").roles(&["reviewer"])],
-        ));
-    }
-    Machine {
-        name: "pendulum",
-        version,
-        concurrent: true,
-        initial: "LEFT",
-        states,
     }
 }

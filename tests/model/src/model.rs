@@ -7,12 +7,11 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::command::{Action, Start};
 use crate::instance::{Instance, precedes};
-use crate::machine::Machine;
 use crate::oracle::{self, Effect, Verdict};
 use crate::record::{At, Outcome, Record};
 use crate::round::{Round, Violation};
@@ -85,7 +84,7 @@ impl<'a> Model<'a> {
         for (at, start, outcome) in starts {
             let id = outcome.instance_id.expect("checked when it was founded");
             let mut moves = moves.remove(&id).unwrap_or_default();
-            moves.sort_by_key(|(_, _, outcome)| outcome.revision);
+            moves.sort_by_key(|(_, _, outcome)| (outcome.revision, outcome.work));
             model.play(round, at, start, outcome, moves)?;
         }
         if let Some((id, orphans)) = moves.into_iter().next() {
@@ -208,7 +207,7 @@ impl<'a> Model<'a> {
             machine,
             placed: Vec::new(),
             rows: Vec::new(),
-            tasks: Vec::new(),
+            log: Vec::new(),
         };
         let version = outcome.material_version.unwrap_or(0);
         let content = application
@@ -222,12 +221,10 @@ impl<'a> Model<'a> {
             let what = "started with another material than the one in force";
             return Err(blame(Violation::new(what).by(at)));
         }
-        let scene = instance.scene(round, at, content);
-        let effect = expect_applied(oracle::start(&scene, version), outcome, machine)
+        let scene = instance.scenes(round, at, content, &[]).remove(0);
+        let effect = expect_applied(oracle::start(&scene, version), outcome)
             .map_err(|what| blame(Violation::new(what).by(at)))?;
-        instance
-            .place(round, at, &effect, Some(outcome))
-            .map_err(blame)?;
+        instance.place(round, at, effect).map_err(blame)?;
 
         for (at, record, outcome) in moves {
             let material = outcome.material_version.unwrap_or(0);
@@ -235,23 +232,26 @@ impl<'a> Model<'a> {
                 instance.supersede(round, application, &mut self.counts)?;
             }
             let node = instance.now();
-            let content = application
-                .content(node.material)
+            let version = application
+                .version(node.material)
                 .expect("the node's material is one of the application's");
-            let scene = instance.scene(round, at, content);
-            let verdicts = match &record.command.action {
-                Action::Transition(command) => vec![oracle::transition(&scene, node, command)],
-                Action::Send(command) => oracle::send(&scene, node, command),
-                _ => unreachable!("only these move an instance"),
-            };
-            let verdict = verdicts.into_iter().next_back().expect("never empty");
-            let effect = expect_applied(verdict, outcome, machine).map_err(|what| {
+            let scenes = instance.scenes(round, at, &version.content, &version.authors);
+            let verdicts = scenes
+                .iter()
+                .flat_map(|scene| oracle::judge(scene, node, &record.command.action));
+            // The one that is applied, if there is one, else all that could have been said.
+            let mut found = Err("nothing can be said to it".to_owned());
+            for verdict in verdicts {
+                found = expect_applied(verdict, outcome);
+                if found.is_ok() {
+                    break;
+                }
+            }
+            let effect = found.map_err(|what| {
                 let what = format!("{what}; the model stood at {node:?}");
                 blame(Violation::new(what).by(at))
             })?;
-            instance
-                .place(round, at, &effect, Some(outcome))
-                .map_err(blame)?;
+            instance.place(round, at, effect).map_err(blame)?;
         }
         while !instance.now().closed
             && (instance.now().material as usize) < application.versions.len()
@@ -321,42 +321,45 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The effect, if it is what the server answered.
-pub fn expect_applied(
-    verdict: Verdict,
-    outcome: &Outcome,
-    machine: &Machine,
-) -> Result<Effect, String> {
-    let effect = match verdict {
+/// The effect, if it is what the server answered, with the tasks named as it named them.
+pub fn expect_applied(verdict: Verdict, outcome: &Outcome) -> Result<Effect, String> {
+    let mut effect = match verdict {
         Verdict::Applied(effect) => effect,
         other => return Err(format!("applied, where the model says {other:?}")),
     };
     let node = &effect.node;
-    let tasks = machine
-        .state(node.state)
-        .map_or(0, |s| usize::from(s.seat.is_some()));
-    let first = &effect.steps[0];
+    let ids = outcome.task_ids.as_deref().unwrap_or_default();
+    let count = effect.count.map(|count| {
+        json!({"for": count.votes_for, "against": count.against, "open": count.open,
+               "needed": count.needed})
+    });
     let same = outcome.state.as_deref() == Some(node.state)
         && outcome.revision == Some(node.revision)
         && outcome.material_version == Some(node.material)
-        && (first.kind != "edge" || outcome.event.as_deref() == first.event)
-        && outcome.task_ids.as_ref().map_or(0, Vec::len) == tasks
+        && outcome.event == effect.event
+        && ids.len() == effect.opened.len()
+        && outcome.work == Some(node.work)
+        && outcome.detail == count
         && outcome.code.is_none()
         && outcome.reason.is_none()
         && !outcome.retryable
         && outcome.attempts >= 1;
-    if same {
-        Ok(effect)
-    } else {
-        Err(format!(
-            "the model says {effect:?} with {tasks} tasks opened"
-        ))
+    if !same {
+        return Err(format!("the model says {effect:?}"));
     }
+    for (index, id) in effect.opened.iter().zip(ids) {
+        effect.node.tasks[*index].id = Some(*id);
+    }
+    Ok(effect)
 }
 
 impl Application {
     pub fn content(&self, version: i32) -> Option<&Value> {
+        self.version(version).map(|version| &version.content)
+    }
+
+    pub fn version(&self, version: i32) -> Option<&Version> {
         let index = usize::try_from(version).ok()?.checked_sub(1)?;
-        self.versions.get(index).map(|version| &version.content)
+        self.versions.get(index)
     }
 }

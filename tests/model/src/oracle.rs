@@ -4,11 +4,15 @@
 
 use serde_json::Value;
 
-use crate::command::{Send, Transition};
+use crate::command::{Action, Send, Transition};
 use crate::machine::{Edge, Facts, Machine, State, Supersede, Truth};
+use crate::panel::Count;
+use crate::path::Path;
+use crate::task::{Entry, Given, Task};
+use crate::{hands, seats, votes};
 
 /// An instance at rest.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Node {
     pub state: &'static str,
     pub revision: i64,
@@ -16,6 +20,10 @@ pub struct Node {
     pub round: i32,
     pub entered: i64,
     pub closed: bool,
+    pub work: i64,
+    pub starter: &'static str,
+    /// All it ever had.
+    pub tasks: Vec<Task>,
 }
 
 /// A history row.
@@ -38,10 +46,21 @@ pub struct Step {
 pub struct Effect {
     pub node: Node,
     pub steps: Vec<Step>,
+    /// The event the answer names.
+    pub event: Option<String>,
+    /// Places of the tasks it opens.
+    pub opened: Vec<usize>,
+    /// The task it decides or removes, and for whom the actor decides.
+    pub task: Option<(usize, Option<&'static str>)>,
+    /// What it writes to the task log instead of steps.
+    pub entry: Option<Entry>,
+    /// The count it answers, if it does.
+    pub count: Option<Count>,
 }
 
 /// What is to be said to a command.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a verdict lives for a moment")]
 pub enum Verdict {
     Applied(Effect),
     /// Refused with this code.
@@ -58,11 +77,17 @@ pub struct Scene<'a> {
     pub material: &'a Value,
     pub payload: Option<&'a Value>,
     pub roles: &'a [&'static str],
+    pub actor: &'static str,
+    /// Whether the actor is the author of the present material.
+    pub author: bool,
 }
 
 /// An instance before its first step, over a material.
-pub fn unborn(machine: &Machine, material: i32) -> Node {
+pub fn unborn(machine: &Machine, material: i32, starter: &'static str) -> Node {
     Node {
+        work: 0,
+        starter,
+        tasks: Vec::new(),
         state: machine.initial,
         revision: 0,
         material,
@@ -73,7 +98,7 @@ pub fn unborn(machine: &Machine, material: i32) -> Node {
 }
 
 pub fn start(scene: &Scene<'_>, material: i32) -> Verdict {
-    let mut path = Path::new(scene, unborn(scene.machine, material));
+    let mut path = Path::new(scene, unborn(scene.machine, material, scene.actor));
     path.step("start", None, scene.machine.initial, None);
     path.enter();
     path.settle()
@@ -83,6 +108,7 @@ pub fn supersede(scene: &Scene<'_>, node: &Node) -> Verdict {
     let here = state(scene.machine, node.state);
     let mut before = node.clone();
     before.material += 1;
+    before.close_open("SUPERSEDED", node.revision + 1);
     let mut path = Path::new(scene, before);
     match here.supersede {
         Supersede::Refuse => Verdict::Refused("WF020"),
@@ -95,6 +121,22 @@ pub fn supersede(scene: &Scene<'_>, node: &Node) -> Verdict {
             path.enter();
             path.settle()
         }
+    }
+}
+
+/// All that may be said to a command about an instance.
+pub fn judge(scene: &Scene<'_>, node: &Node, action: &Action) -> Vec<Verdict> {
+    match action {
+        Action::Transition(command) | Action::Check(command) => {
+            vec![transition(scene, node, command)]
+        }
+        Action::Send(command) => send(scene, node, command),
+        Action::Decide(command) => votes::decide(scene, node, command),
+        Action::Hand(command) => vec![hands::hand(scene, node, command)],
+        Action::Reseat(command) => vec![seats::reseat(scene, node, command)],
+        Action::Supersede { .. } if node.closed => vec![Verdict::Missing],
+        Action::Supersede { .. } => vec![supersede(scene, node)],
+        _ => Vec::new(),
     }
 }
 
@@ -112,7 +154,7 @@ pub fn transition(scene: &Scene<'_>, node: &Node, command: &Transition) -> Verdi
     if edges.iter().any(|edge| edge.event != named.event) {
         return Verdict::Invalid;
     }
-    if !authorized(scene, state(scene.machine, &command.from), named) {
+    if !authorized(scene, node, state(scene.machine, &command.from), named) {
         return Verdict::Refused("WF007");
     }
     if let Some(code) = outdated(node, Some(command.revision), Some(command.material)) {
@@ -120,6 +162,9 @@ pub fn transition(scene: &Scene<'_>, node: &Node, command: &Transition) -> Verdi
     }
     if node.state != command.from {
         return Verdict::Refused("WF003");
+    }
+    if let Some(code) = not_direct(scene, node, named) {
+        return Verdict::Refused(code);
     }
     match choose(scene, node, named.event) {
         Some(edge) if edge.target == named.target => follow(scene, node, edge),
@@ -157,7 +202,7 @@ pub fn send(scene: &Scene<'_>, node: &Node, command: &Send) -> Vec<Verdict> {
 
 fn send_complete(scene: &Scene<'_>, node: &Node, command: &Send, here: Option<&Edge>) -> Verdict {
     if let Some(edge) = here
-        && !authorized(scene, state(scene.machine, node.state), edge)
+        && !authorized(scene, node, state(scene.machine, node.state), edge)
     {
         return Verdict::Refused("WF007");
     }
@@ -167,6 +212,9 @@ fn send_complete(scene: &Scene<'_>, node: &Node, command: &Send, here: Option<&E
     let Some(edge) = here else {
         return Verdict::Refused("WF003");
     };
+    if let Some(code) = not_direct(scene, node, edge) {
+        return Verdict::Refused(code);
+    }
     match choose(scene, node, edge.event) {
         Some(edge) => follow(scene, node, edge),
         None => Verdict::Refused("WF011"),
@@ -181,22 +229,58 @@ fn leads(edge: &Edge, command: &Transition) -> bool {
             .is_none_or(|event| event == edge.event)
 }
 
-fn state<'a>(machine: &'a Machine, name: &str) -> &'a State {
+pub fn state<'a>(machine: &'a Machine, name: &str) -> &'a State {
     machine.state(name).expect("a state of the machine")
 }
 
-fn holds_one(roles: &[&str], needed: &[&str]) -> bool {
+pub fn holds_one(roles: &[&str], needed: &[&str]) -> bool {
     needed.is_empty() || needed.iter().any(|role| roles.contains(role))
 }
 
-/// The edge's roles and, for a verdict, those of the seat that gives it.
-fn authorized(scene: &Scene<'_>, from: &State, edge: &Edge) -> bool {
-    let seat = from.seat.filter(|_| edge.decision.is_some());
-    holds_one(scene.roles, edge.roles) && seat.is_none_or(|seat| holds_one(scene.roles, seat.roles))
+/// Whether the actor brought what is to be decided.
+pub fn submits(scene: &Scene<'_>, node: &Node) -> bool {
+    node.starter == scene.actor || scene.author
+}
+
+/// The edge's roles and, for a verdict where one seat speaks, those of the seat. Who holds its task
+/// was trusted with it.
+fn authorized(scene: &Scene<'_>, node: &Node, from: &State, edge: &Edge) -> bool {
+    if !holds_one(scene.roles, edge.roles) {
+        return false;
+    }
+    let Some(panel) = from.panel.as_ref().filter(|_| edge.decision.is_some()) else {
+        return true;
+    };
+    if !panel.self_approval && submits(scene, node) {
+        return false;
+    }
+    let mut present: Vec<&Task> = node.present().map(|(_, task)| task).collect();
+    if present.len() == 1 && node.state == from.name {
+        let task = present.remove(0);
+        return task.holder == Some(scene.actor) || holds_one(scene.roles, task.seat.roles);
+    }
+    match panel.seats.as_slice() {
+        [seat] => holds_one(scene.roles, seat.roles),
+        _ => true,
+    }
+}
+
+/// Why a verdict cannot be given without naming a task.
+fn not_direct(scene: &Scene<'_>, node: &Node, edge: &Edge) -> Option<&'static str> {
+    edge.decision?;
+    let present: Vec<&Task> = node.present().map(|(_, task)| task).collect();
+    match present.as_slice() {
+        [] => None,
+        [task] => task
+            .holder
+            .is_some_and(|holder| holder != scene.actor)
+            .then_some("WF007"),
+        _ => Some("WF015"),
+    }
 }
 
 /// Material before revision before closed.
-fn outdated(node: &Node, revision: Option<i64>, material: Option<i32>) -> Option<&'static str> {
+pub fn outdated(node: &Node, revision: Option<i64>, material: Option<i32>) -> Option<&'static str> {
     if material.is_some_and(|material| material != node.material) {
         Some("WF002")
     } else if revision.is_some_and(|revision| revision != node.revision) {
@@ -207,7 +291,7 @@ fn outdated(node: &Node, revision: Option<i64>, material: Option<i32>) -> Option
 }
 
 /// The first branch of an event whose guard is true; none if all are false or one is unknown.
-fn choose<'a>(scene: &Scene<'a>, node: &Node, event: &str) -> Option<&'a Edge> {
+pub fn choose<'a>(scene: &Scene<'a>, node: &Node, event: &str) -> Option<&'a Edge> {
     let branches = state(scene.machine, node.state).on.iter();
     first_true(
         scene,
@@ -218,7 +302,7 @@ fn choose<'a>(scene: &Scene<'a>, node: &Node, event: &str) -> Option<&'a Edge> {
 }
 
 /// `Err` where a guard is unknown before one is true.
-fn first_true<'a>(
+pub fn first_true<'a>(
     scene: &Scene<'_>,
     round: i32,
     branches: impl Iterator<Item = &'a Edge>,
@@ -238,82 +322,39 @@ fn first_true<'a>(
     Ok(None)
 }
 
+/// Along an edge. A verdict that names no task is that of the one seat there is.
 fn follow(scene: &Scene<'_>, node: &Node, edge: &Edge) -> Verdict {
-    let mut path = Path::new(scene, node.clone());
-    path.step("edge", Some(node.state), edge.target, Some(edge));
+    let mut before = node.clone();
+    let (next, work) = (node.revision + 1, node.work);
+    let mut decided = None;
+    if edge.decision.is_some()
+        && let Some((index, task)) = node.present().next()
+    {
+        decided = Some((index, task.delegated_by));
+        let given = Given {
+            event: edge.event.to_owned(),
+            actor: scene.actor,
+            on_behalf_of: task.delegated_by,
+            in_favour: None,
+            work,
+        };
+        before.complete(index, next, given);
+    }
+    before.close_open("SUPERSEDED", next);
+    along(scene, before, edge, decided)
+}
+
+/// Takes an edge, with the tasks of the state already closed.
+pub fn along(
+    scene: &Scene<'_>,
+    node: Node,
+    edge: &Edge,
+    task: Option<(usize, Option<&'static str>)>,
+) -> Verdict {
+    let from = node.state;
+    let mut path = Path::new(scene, node);
+    path.task = task;
+    path.step("edge", Some(from), edge.target, Some(edge));
     path.enter();
     path.settle()
-}
-
-/// Steps that follow each other in one command.
-struct Path<'a> {
-    scene: &'a Scene<'a>,
-    node: Node,
-    steps: Vec<Step>,
-}
-
-impl<'a> Path<'a> {
-    fn new(scene: &'a Scene<'a>, node: Node) -> Path<'a> {
-        Path {
-            scene,
-            node,
-            steps: Vec::new(),
-        }
-    }
-
-    fn step(
-        &mut self,
-        kind: &'static str,
-        from: Option<&'static str>,
-        to: &str,
-        edge: Option<&Edge>,
-    ) {
-        let node = &mut self.node;
-        let to = state(self.scene.machine, to);
-        node.revision += 1;
-        node.state = to.name;
-        node.closed = to.last;
-        self.steps.push(Step {
-            kind,
-            revision: node.revision,
-            from,
-            to: to.name,
-            event: edge
-                .map(|edge| edge.event)
-                .filter(|event| !event.is_empty()),
-            decision: edge.and_then(|edge| edge.decision),
-            // Of the state that is left; of the first state for the start.
-            round: node.round.max(1),
-            material: node.material,
-            publish: edge.is_none_or(|edge| edge.publish),
-        });
-    }
-
-    /// A state was entered, be it the same as before.
-    fn enter(&mut self) {
-        self.node.round += 1;
-        self.node.entered = self.node.revision;
-    }
-
-    /// Follows `always` edges until none is true. An unknown guard refuses the whole command.
-    fn settle(mut self) -> Verdict {
-        loop {
-            let here = state(self.scene.machine, self.node.state);
-            match first_true(self.scene, self.node.round, here.always.iter()) {
-                Err(()) => return Verdict::Refused("WF011"),
-                Ok(None) => return self.rest(),
-                Ok(Some(edge)) => {
-                    self.step("edge", Some(here.name), edge.target, Some(edge));
-                    self.enter();
-                }
-            }
-        }
-    }
-
-    fn rest(self) -> Verdict {
-        Verdict::Applied(Effect {
-            node: self.node,
-            steps: self.steps,
-        })
-    }
 }

@@ -48,6 +48,10 @@ pub struct Outcome {
     pub detail: Option<Value>,
     pub instances: Option<i32>,
     pub tasks: Option<i32>,
+    /// The instance's work after it, if it was carried out now.
+    pub work: Option<i64>,
+    /// Whether it wrote to the task log.
+    pub logged: bool,
 }
 
 /// A row of `workflow.page`, as far as it is checked.
@@ -64,6 +68,21 @@ pub struct Page {
     pub material: Option<Value>,
     pub open_tasks: Option<Value>,
     pub actions: Option<Value>,
+}
+
+impl Page {
+    /// Open tasks: id, revision of the opening, seat.
+    pub fn tasks(&self) -> impl Iterator<Item = (Uuid, i64, &str)> {
+        let open = self.open_tasks.as_ref().and_then(Value::as_array);
+        open.into_iter().flatten().filter_map(|task| {
+            let id = task["task_id"].as_str()?.parse().ok()?;
+            Some((
+                id,
+                task["opened_revision"].as_i64()?,
+                task["seat"].as_str()?,
+            ))
+        })
+    }
 }
 
 /// An error of the server.
@@ -182,8 +201,12 @@ impl Record {
         }
     }
 
-    /// Whether it changed something, which a lock does not.
+    /// Whether it changed something, which a lock does not, nor who takes what they have.
     pub fn writes(&self) -> bool {
-        self.applied().is_some() && !matches!(self.command.action, Action::Lock { .. })
+        match self.command.action {
+            Action::Lock { .. } => false,
+            Action::Hand(_) => self.applied().is_some_and(|outcome| outcome.logged),
+            _ => self.applied().is_some(),
+        }
     }
 }

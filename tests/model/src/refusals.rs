@@ -11,16 +11,20 @@ use crate::record::{Fault, Outcome};
 use crate::view::Sight;
 
 /// The catalogue, as far as these commands can meet it: code, reason, HTTP status.
-const CATALOGUE: [(&str, &str, i64); 11] = [
+const CATALOGUE: [(&str, &str, i64); 15] = [
     ("WF001", "stale_revision", 409),
     ("WF002", "stale_material", 409),
     ("WF003", "wrong_state", 409),
     ("WF004", "no_such_transition", 422),
     ("WF005", "not_found", 404),
+    ("WF006", "task_not_open", 409),
     ("WF007", "not_authorized", 403),
     ("WF008", "request_mismatch", 422),
+    ("WF010", "already_voted", 409),
     ("WF011", "guard_refused", 422),
     ("WF013", "closed", 409),
+    ("WF015", "votes_required", 409),
+    ("WF016", "already_claimed", 409),
     ("WF018", "already_running", 409),
     ("WF020", "material_frozen", 409),
 ];
@@ -150,28 +154,51 @@ fn mismatch(checker: &Checker<'_, '_>) -> Result<(), Wrong> {
 
 /// A command about one instance.
 fn instance_refused(checker: &Checker<'_, '_>, refusal: &Refusal) -> Result<(), Wrong> {
-    let id = checker.command().instance().expect("it names one");
-    let sight = checker.sight(id);
+    let id = checker.view.round.instance(checker.command());
+    let sight = id.and_then(|id| checker.sight(id));
+    let said =
+        |verdict: &Verdict| matches!(verdict, Verdict::Refused(code) if *code == refusal.code);
     if refusal.code == "WF005" {
         return match sight {
-            Some(sight) if !sight.maybe_absent => Err("WF005 for what must be there".to_owned()),
+            Some(sight)
+                if !sight.maybe_absent
+                    && !sight
+                        .nodes
+                        .iter()
+                        .any(|node| checker.verdicts(&sight, node).iter().any(said)) =>
+            {
+                Err("WF005 for what must be there".to_owned())
+            }
             _ if refusal.detail.get("actual").is_some() => {
                 Err("WF005 shows what it must not know".to_owned())
             }
             _ => Ok(()),
         };
     }
+    let id = id.ok_or("refused about a task of nobody")?;
     let sight = sight.ok_or("refused about an instance that cannot be there")?;
     about(&refusal.detail, id, sight.application)?;
-    let node = seen(&sight, &refusal.detail)?;
-    let verdicts = checker.verdicts(&sight, node);
-    let said =
-        |verdict: &Verdict| matches!(verdict, Verdict::Refused(code) if *code == refusal.code);
-    if !verdicts.iter().any(said) {
-        return Err(format!(
-            "refused, where the model says {verdicts:?} from {node:?}"
-        ));
-    }
+    let nodes = seen(&sight, &refusal.detail)?;
+    let says = |node: &&Node| checker.verdicts(&sight, node).iter().any(said);
+    let judged = match nodes.iter().copied().find(says) {
+        Some(node) => node,
+        None => {
+            // How a task ended is read after the instance, without a lock: it may be known from a
+            // later revision than the one that is shown.
+            let after = |node: &&Node| node.revision > nodes[0].revision;
+            let mut later = sight.nodes.iter().filter(after);
+            let torn = later.find(says).filter(|_| refusal.code == "WF006");
+            torn.ok_or_else(|| {
+                let nodes = nodes.iter();
+                let says: Vec<_> = nodes
+                    .map(|node| (node, checker.verdicts(&sight, node)))
+                    .collect();
+                format!("refused, where the model says {says:?}")
+            })?
+        }
+    };
+    ended(checker, refusal, judged)?;
+    let node = nodes[0];
     expectations(checker, &refusal.detail, node)?;
     not_too_old(checker, refusal, &sight, id, node)?;
     winner(checker, refusal, id, node)
@@ -187,18 +214,46 @@ pub fn about(detail: &Value, instance: Uuid, application: Uuid) -> Result<(), Wr
     }
 }
 
-/// The visible state that the detail shows as the actual one.
-pub fn seen<'s>(sight: &'s Sight<'_>, detail: &Value) -> Result<&'s Node, Wrong> {
+/// WF006 says how the task ended, and by which revision.
+fn ended(checker: &Checker<'_, '_>, refusal: &Refusal, node: &Node) -> Result<(), Wrong> {
+    let task = checker.command().task();
+    if let Some(id) = task
+        && refusal.detail["task_id"] != id.to_string()
+    {
+        return Err("the detail is about another task".to_owned());
+    }
+    if refusal.code != "WF006" {
+        return Ok(());
+    }
+    let task = task.and_then(|id| Some(&node.tasks[node.task(id)?]));
+    let ended = task.and_then(|task| task.ended.as_ref());
+    let told = ended.is_some_and(|ended| {
+        refusal.detail["task_status"] == ended.status
+            && refusal.detail["closed_revision"] == ended.revision
+    });
+    if told {
+        Ok(())
+    } else {
+        Err(format!("WF006 does not say how the task ended: {ended:?}"))
+    }
+}
+
+/// The visible states that the detail may show as the actual one: they differ in their work.
+pub fn seen<'s>(sight: &'s Sight<'_>, detail: &Value) -> Result<Vec<&'s Node>, Wrong> {
     let actual = &detail["actual"];
     let shown = |node: &&Node| {
         actual["state"] == node.state
             && actual["revision"] == node.revision
             && actual["material_version"] == node.material
     };
-    sight.nodes.iter().find(shown).ok_or_else(|| {
+    let found: Vec<&Node> = sight.nodes.iter().filter(shown).collect();
+    if found.is_empty() {
         let nodes = &sight.nodes;
-        format!("the detail shows {actual}, which was not visible; visible were {nodes:?}")
-    })
+        return Err(format!(
+            "the detail shows {actual}, which was not visible; visible were {nodes:?}"
+        ));
+    }
+    Ok(found)
 }
 
 fn expectations(checker: &Checker<'_, '_>, detail: &Value, node: &Node) -> Result<(), Wrong> {
@@ -218,6 +273,11 @@ fn expectations(checker: &Checker<'_, '_>, detail: &Value, node: &Node) -> Resul
             }
             (Value::Object(expected), None)
         }
+        Action::Decide(command) => (
+            json!({"revision": command.revision, "material_version": command.material}),
+            None,
+        ),
+        Action::Reseat(command) => (json!({"revision": command.revision}), None),
         _ => return Ok(()),
     };
     let none = json!({});
@@ -285,6 +345,13 @@ fn winner(
             let event = Some(command.event.clone());
             (command.revision, event, None, command.material)
         }
+        Action::Decide(command) => (
+            Some(command.revision),
+            Some(command.event.clone()),
+            None,
+            Some(command.material),
+        ),
+        Action::Reseat(command) => (Some(command.revision), None, None, None),
         _ => (None, None, None, None),
     };
     let behind = revision.filter(|revision| *revision < node.revision);

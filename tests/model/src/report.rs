@@ -47,6 +47,8 @@ impl Summary {
     pub fn print(&self) {
         let names = [
             "start", "transit", "try", "send", "supers", "lock", "check", "get", "by key",
+            "decide", "claim", "release", "assign", "delegate", "transfer", "seat +", "seat -",
+            "withdraw",
         ];
         print!("{:<12}", "");
         for name in names {
@@ -138,8 +140,8 @@ fn concerned(round: &Round<'_>, violation: &Violation) -> Vec<At> {
     let until = violation.at.iter().map(|at| round.end(*at).to).max();
     let about = |at: &At| {
         let record = round.record(*at);
-        let named =
-            record.command.instance().is_some() && record.command.instance() == violation.instance;
+        let subject = round.instance(&record.command);
+        let named = subject.is_some() && subject == violation.instance;
         let answered = matches!(&record.answer, Answer::Outcome(outcome)
             if outcome.instance_id.is_some() && outcome.instance_id == violation.instance);
         let superseded = match record.command.action {

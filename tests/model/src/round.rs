@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use crate::command::Command;
+use crate::directory::Directory;
 use crate::library::Library;
 use crate::record::{Answer, At, Outcome, Record, Span, Transaction};
 
@@ -12,6 +13,8 @@ pub struct Round<'a> {
     pub number: u64,
     pub library: &'a Library,
     pub transactions: Vec<Transaction>,
+    /// What answers said of tasks.
+    pub tasks: Directory,
 }
 
 /// Something that the contract does not allow.
@@ -43,7 +46,22 @@ impl Violation {
     }
 }
 
-impl Round<'_> {
+impl<'a> Round<'a> {
+    pub fn new(number: u64, library: &'a Library, transactions: Vec<Transaction>) -> Round<'a> {
+        Round {
+            number,
+            library,
+            tasks: Directory::new(&transactions),
+            transactions,
+        }
+    }
+
+    /// The instance a command is about, be it by its task.
+    pub fn instance(&self, command: &Command) -> Option<Uuid> {
+        command
+            .instance()
+            .or_else(|| self.tasks.instance(command.task()?))
+    }
     pub fn record(&self, at: At) -> &Record {
         &self.transactions[at.transaction].records[at.record]
     }

@@ -7,6 +7,7 @@ use postgres::Client;
 use crate::Options;
 use crate::board::Board;
 use crate::call::{Connection, connect, explain};
+use crate::command::WORK_OF_INSTANCE;
 use crate::generate::Generator;
 use crate::library::Library;
 use crate::model::Model;
@@ -55,7 +56,7 @@ fn prepare(database: &str) -> Result<Client, String> {
     let mut client = connect(Some(database))?;
     let library = Library::new(Vec::new());
     client
-        .batch_execute("CREATE EXTENSION workflow")
+        .batch_execute(&format!("CREATE EXTENSION workflow; {WORK_OF_INSTANCE}"))
         .map_err(|error| explain(&error))?;
     for (index, machine) in library.shared().iter().enumerate() {
         // Of two versions the first stays the active one.
@@ -164,11 +165,8 @@ fn play<'l>(
             .map(|thread| thread.join().expect("a session panicked"))
             .collect::<Result<Vec<_>, String>>()
     });
-    Ok(Round {
-        number,
-        library,
-        transactions: outcomes?.into_iter().flatten().collect(),
-    })
+    let transactions = outcomes?.into_iter().flatten().collect();
+    Ok(Round::new(number, library, transactions))
 }
 
 /// Holds a round against the model; gives the number of checked answers.

@@ -54,6 +54,7 @@ impl<'a> Session<'a> {
             _ => Ending::Committed,
         };
         self.learn(tenant, &record, true);
+        self.learn_shown(tenant, &record);
         let mut end = record.span;
         if matches!(record.answer, Answer::Fault(_)) {
             end.to = self.settled()?;
@@ -104,6 +105,7 @@ impl<'a> Session<'a> {
             if transaction.keeps(record) {
                 let tenant = self.library.tenant(&record.command.identity.tenant);
                 self.learn(tenant, record, true);
+                self.learn_shown(tenant, record);
             }
         }
         Ok(transaction)
@@ -195,6 +197,17 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The tasks of a page, once it is certain that they are there.
+    fn learn_shown(&self, tenant: usize, record: &Record) {
+        if let Answer::Page(page) = &record.answer {
+            self.board.with(tenant, |known| {
+                for (task, _, _) in page.tasks() {
+                    known.learn_task(page.instance_id, task);
+                }
+            });
+        }
+    }
+
     /// Puts on the board what an answer said. New instances only if `whole`: what may yet be rolled
     /// back is mostly kept from the others.
     fn learn(&self, tenant: usize, record: &Record, whole: bool) {
@@ -239,6 +252,9 @@ impl<'a> Session<'a> {
                 known.learn_instance(instance, application, machine, position);
             } else {
                 known.learn_position(instance, position);
+            }
+            for task in outcome.task_ids.iter().flatten() {
+                known.learn_task(instance, *task);
             }
         });
     }

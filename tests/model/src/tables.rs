@@ -19,7 +19,7 @@ pub struct Tables<'a> {
     pub client: &'a mut Client,
 }
 
-type Found = Result<(), Violation>;
+pub type Found = Result<(), Violation>;
 
 impl Tables<'_> {
     pub fn check(&mut self) -> Found {
@@ -28,12 +28,13 @@ impl Tables<'_> {
         self.instances()?;
         self.history()?;
         self.tasks()?;
+        self.task_log()?;
         self.outbox()?;
         self.requests()?;
         self.refusals()
     }
 
-    fn query(&mut self, sql: &str) -> Result<Vec<Row>, Violation> {
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Row>, Violation> {
         let tenants = self.round.library.tenants().to_vec();
         self.client
             .query(sql, &[&tenants])
@@ -45,7 +46,7 @@ impl Tables<'_> {
     }
 
     /// The instance a row belongs to.
-    fn instance(&self, row: &Row, column: &str) -> Result<&Instance<'_>, Violation> {
+    pub fn instance(&self, row: &Row, column: &str) -> Result<&Instance<'_>, Violation> {
         let id: Uuid = row.get(column);
         let instance = self.model.instances.get(&id);
         let instance = instance.filter(|instance| instance.tenant == self.tenant(row));
@@ -108,7 +109,7 @@ impl Tables<'_> {
         let rows = self.query(
             "SELECT i.tenant_id, i.id, i.application_id, i.definition, i.state, i.revision, i.round,
                     i.material_version, i.entered_revision, i.closed, i.concurrent, i.started_by,
-                    d.version
+                    i.work, d.version
                FROM workflow.instances i
                JOIN workflow.definitions d ON d.id = i.definition_id
               WHERE i.tenant_id = ANY ($1)",
@@ -126,6 +127,7 @@ impl Tables<'_> {
                 && row.get::<_, i32>("material_version") == node.material
                 && row.get::<_, i64>("entered_revision") == node.entered
                 && row.get::<_, bool>("closed") == node.closed
+                && row.get::<_, i64>("work") == node.work
                 && row.get::<_, bool>("concurrent") == instance.machine.concurrent
                 && row.get::<_, &str>("started_by") == start.identity.actor;
             if !same {
@@ -158,14 +160,14 @@ impl Tables<'_> {
                 )));
             };
             let (step, command) = (&known.step, self.round.command(known.made));
-            let (comment, payload) = match &command.action {
-                crate::command::Action::Transition(said) if known.first => {
-                    (said.comment.as_deref(), said.payload.as_ref())
-                }
-                crate::command::Action::Send(said) if known.first => (None, said.payload.as_ref()),
-                _ => (None, None),
+            let (comment, payload) = command.remarks();
+            let decided = known.task.map(|(task, _)| instance.now().tasks[task].id);
+            let task: Option<Uuid> = row.get("task_id");
+            let same_task = match decided {
+                None => task.is_none(),
+                Some(id) => task.is_some() && (id.is_none() || id == task),
             };
-            let task = known.task.and_then(|task| instance.tasks[task].id);
+            let behalf = known.task.and_then(|(_, behalf)| behalf);
             let same = row.get::<_, &str>("step") == step.kind
                 && row.get::<_, Option<&str>>("from_state") == step.from
                 && row.get::<_, &str>("to_state") == step.to
@@ -174,9 +176,9 @@ impl Tables<'_> {
                 && row.get::<_, i32>("round") == step.round
                 && row.get::<_, i32>("material_version") == step.material
                 && row.get::<_, i32>("definition_version") == instance.machine.version
-                && (task.is_none() || row.get::<_, Option<Uuid>>("task_id") == task)
+                && same_task
                 && row.get::<_, &str>("actor") == command.identity.actor
-                && row.get::<_, Option<&str>>("on_behalf_of").is_none()
+                && row.get::<_, Option<&str>>("on_behalf_of") == behalf
                 && row.get::<_, &str>("proof") == "setting"
                 && row.get::<_, Option<i64>>("fence").is_none();
             let said = !known.first
@@ -195,50 +197,6 @@ impl Tables<'_> {
         }
         let expected = self.model.instances.values().map(|known| known.rows.len());
         counted("history", rows.len(), expected.sum())
-    }
-
-    fn tasks(&mut self) -> Found {
-        let rows = self.query(
-            "SELECT tenant_id, id, instance_id, seat, status::text, state, round, material_version,
-                    roles, opened_revision, closed_revision, reason, decision, decided_by
-               FROM workflow.tasks
-              WHERE tenant_id = ANY ($1)",
-        )?;
-        for row in &rows {
-            let instance = self.instance(row, "instance_id")?;
-            let opened: i64 = row.get("opened_revision");
-            let blame = |what: String| Violation::new(what).about(instance.id);
-            let known = instance.tasks.iter().find(|task| task.opened == opened);
-            let Some(known) = known else {
-                return Err(blame(format!("a task of nobody: {}", show(row))));
-            };
-            let decision = known.closed.as_ref().and_then(|closed| closed.decision);
-            let status = match &known.closed {
-                None => "OPEN",
-                Some(_) if decision.is_some() => "COMPLETED",
-                Some(_) => "SUPERSEDED",
-            };
-            let closed = known.closed.as_ref().map(|closed| closed.revision);
-            let same = known.id.is_none_or(|id| id == row.get::<_, Uuid>("id"))
-                && row.get::<_, &str>("seat") == known.seat.name
-                && row.get::<_, &str>("status") == status
-                && row.get::<_, &str>("state") == known.state
-                && row.get::<_, i32>("round") == known.round
-                && row.get::<_, i32>("material_version") == known.material
-                && row.get::<_, Vec<&str>>("roles") == known.seat.roles
-                && row.get::<_, Option<i64>>("closed_revision") == closed
-                && row.get::<_, Option<&str>>("reason").is_some() == (status == "SUPERSEDED")
-                && row.get::<_, Option<&str>>("decision") == decision.map(|(event, _)| event)
-                && row.get::<_, Option<&str>>("decided_by") == decision.map(|(_, actor)| actor);
-            if !same {
-                return Err(blame(format!(
-                    "a task is {}; the model says {known:?}",
-                    show(row)
-                )));
-            }
-        }
-        let expected = self.model.instances.values().map(|known| known.tasks.len());
-        counted("tasks", rows.len(), expected.sum())
     }
 
     fn outbox(&mut self) -> Found {
@@ -343,7 +301,7 @@ impl Tables<'_> {
     }
 }
 
-fn counted(table: &str, found: usize, expected: usize) -> Found {
+pub fn counted(table: &str, found: usize, expected: usize) -> Found {
     if found == expected {
         Ok(())
     } else {
@@ -353,7 +311,7 @@ fn counted(table: &str, found: usize, expected: usize) -> Found {
 }
 
 /// A row as text, for the trace.
-fn show(row: &Row) -> String {
+pub fn show(row: &Row) -> String {
     let cell = |index: usize| {
         row.try_get::<_, Option<String>>(index)
             .map(|text| text.unwrap_or_else(|| "NULL".to_owned()))

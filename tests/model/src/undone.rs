@@ -5,8 +5,9 @@ use uuid::Uuid;
 
 use crate::check::{Checker, Wrong};
 use crate::command::Start;
+use crate::instance::scenes;
 use crate::model::expect_applied;
-use crate::oracle::{self, Effect, Node, Scene, Step, Verdict};
+use crate::oracle::{self, Effect, Node, Step, Verdict};
 use crate::record::Outcome;
 use crate::view::Sight;
 
@@ -14,7 +15,7 @@ impl Checker<'_, '_> {
     /// A transition or send that was rolled back later: legal on some visible state.
     pub fn moved_for_now(&mut self, outcome: &Outcome) -> Result<(), Wrong> {
         let id = outcome.instance_id.ok_or("applied without an instance")?;
-        if self.command().instance() != Some(id) {
+        if self.view.round.instance(self.command()) != Some(id) {
             return Err("the outcome is about another instance".to_owned());
         }
         let sight = self
@@ -42,8 +43,8 @@ impl Checker<'_, '_> {
         let mut objections = Vec::new();
         for node in &sight.nodes {
             for verdict in self.verdicts(sight, node) {
-                match expect_applied(verdict, outcome, sight.machine) {
-                    Ok(Effect { node, steps }) => effects.push((node, steps)),
+                match expect_applied(verdict, outcome) {
+                    Ok(Effect { node, steps, .. }) => effects.push((node, steps)),
                     Err(what) => objections.push(format!("{what} from {node:?}")),
                 }
             }
@@ -87,7 +88,7 @@ impl Checker<'_, '_> {
                     continue;
                 }
                 for verdict in self.verdicts(&sight, node) {
-                    if let Verdict::Applied(Effect { node, steps }) = verdict {
+                    if let Verdict::Applied(Effect { node, steps, .. }) = verdict {
                         opens = true;
                         states.push((node, steps));
                     }
@@ -155,13 +156,8 @@ impl Checker<'_, '_> {
             (None, Some(given)) => given.clone(),
             (None, None) => return Err("a new application without a material".to_owned()),
         };
-        let scene = Scene {
-            machine,
-            material: &content,
-            payload: None,
-            roles: self.command().identity.roles,
-        };
-        let effect = expect_applied(oracle::start(&scene, version), outcome, machine)?;
+        let scene = scenes(machine, self.command(), &content, &[]).remove(0);
+        let effect = expect_applied(oracle::start(&scene, version), outcome)?;
         let states = vec![(effect.node, effect.steps)];
         self.view
             .moved(self.record, id, application, machine, states, false);

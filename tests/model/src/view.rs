@@ -55,6 +55,7 @@ struct PendingMaterial {
     business_key: Option<(usize, String)>,
     version: i32,
     content: Value,
+    author: &'static str,
 }
 
 /// The sight of one transaction, filled as its commands are looked at in order.
@@ -229,6 +230,24 @@ impl<'a> View<'a> {
             .or_else(|| self.model.applications.get(&application)?.content(version))
     }
 
+    /// Who may have written a material, as this command sees it.
+    pub fn authors(&self, record: &Record, application: Uuid, version: i32) -> Vec<&'static str> {
+        let own = self.materials.iter().filter(|pending| {
+            pending.what.application == application
+                && pending.what.version == version
+                && pending.holds_at(record.seq)
+        });
+        let mut authors: Vec<&'static str> = own.clone().map(|own| own.what.author).collect();
+        // What a start names may have been there before.
+        if own.clone().all(|own| own.what.business_key.is_some())
+            && let Some(known) = self.model.applications.get(&application)
+            && let Some(known) = known.version(version)
+        {
+            authors.extend(&known.authors);
+        }
+        authors
+    }
+
     /// The history rows that a revision may have.
     pub fn won(&self, record: &Record, id: Uuid, revision: i64) -> Vec<Won> {
         let own = self
@@ -314,6 +333,7 @@ impl<'a> View<'a> {
                 business_key,
                 version,
                 content,
+                author: record.command.identity.actor,
             },
         });
     }
