@@ -50,6 +50,6 @@ help:
 	@echo
 	@echo 'PGVERSIONS="15 18"   majors to test on (15, 16, 17, 18; default 15 and 18)'
 	@echo 'TESTS="name …"       only these tests of the kind (a regress test setup still runs first)'
-	@echo 'MODEL_SECONDS=20     how long the model checker runs; MODEL_ARGS for what else it takes'
+	@echo 'MODEL_SECONDS=60     how long the model checker runs; MODEL_ARGS for what else it takes'
 	@echo
 	@echo 'Logs, results and diffs of the last test run are in target/test.'

@@ -218,9 +218,9 @@ program() {
 run_model() {
     # shellcheck disable=SC2086 # MODEL_ARGS holds words
     counted "model" count_closing program workflow-model workflow_model \
-        --seconds "${MODEL_SECONDS:-20}" ${MODEL_ARGS:-}
+        --seconds "${MODEL_SECONDS:-60}" ${MODEL_ARGS:-}
 }
-run_demo() { counted "demo" count_closing program workflow-demo workflow_demo; }
+run_demo() { counted "demo" count_closing program workflow-demo workflow_demo --races --rounds 1000; }
 
 # --- what to run on -----------------------------------------------------------
 
