@@ -241,7 +241,9 @@ impl Command {
     /// What it says for those who read the history, and for guards.
     pub fn remarks(&self) -> (Option<&str>, Option<&Value>) {
         match &self.action {
-            Action::Transition(said) => (said.comment.as_deref(), said.payload.as_ref()),
+            Action::Transition(said) | Action::Check(said) => {
+                (said.comment.as_deref(), said.payload.as_ref())
+            }
             Action::Decide(said) => (said.comment.as_deref(), said.payload.as_ref()),
             Action::Send(said) => (None, said.payload.as_ref()),
             Action::Reseat(said) => (said.comment.as_deref(), None),

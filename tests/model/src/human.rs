@@ -74,7 +74,9 @@ impl Generator<'_> {
         }
     }
 
-    /// A seat comes or goes; rarely the question is taken back, for that ends the instance.
+    /// A seat comes or goes, but never so many that one alone is left of several: then the engine asks
+    /// for the roles of the seats that the definition has, not for those of the seat that is left.
+    /// Rarely the question is taken back, for that ends the instance.
     fn reseat(&mut self, known: &Known<'_>) -> Reseat {
         const EXTRA: [Seat; 3] = [
             seat("extra", &[]),

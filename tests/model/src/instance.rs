@@ -57,7 +57,7 @@ impl<'a> Instance<'a> {
         &self.placed.last().expect("placed by its start").node
     }
 
-    /// What a command rests on: once, or twice where it is not certain who wrote the material.
+    /// See [`scenes`].
     pub fn scenes<'s>(
         &self,
         round: &'s Round<'_>,
@@ -134,7 +134,8 @@ impl<'a> Instance<'a> {
     }
 }
 
-/// What a command rests on: once, or twice where it is not certain who wrote the material.
+/// What a command rests on: once for each who may have written the material. Of what is not there yet
+/// it is the actor.
 pub fn scenes<'s>(
     machine: &'s Machine,
     command: &'s Command,
@@ -142,22 +143,19 @@ pub fn scenes<'s>(
     authors: &[&'static str],
 ) -> Vec<Scene<'s>> {
     let identity = &command.identity;
-    let (mine, of_others) = (
-        authors.contains(&identity.actor),
-        authors.iter().any(|author| *author != identity.actor),
-    );
-    let mut scenes = Vec::new();
-    for (author, possible) in [(false, of_others || !mine), (true, mine)] {
-        if possible {
-            scenes.push(Scene {
-                machine,
-                material,
-                payload: command.remarks().1,
-                roles: identity.roles,
-                actor: identity.actor,
-                author,
-            });
-        }
+    let mut authors = authors.to_vec();
+    if authors.is_empty() {
+        authors.push(identity.actor);
     }
-    scenes
+    authors.sort_unstable();
+    authors.dedup();
+    let scene = |author| Scene {
+        machine,
+        material,
+        payload: command.remarks().1,
+        roles: identity.roles,
+        actor: identity.actor,
+        author,
+    };
+    authors.into_iter().map(scene).collect()
 }

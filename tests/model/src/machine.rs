@@ -2,7 +2,7 @@
 //!
 //! They are built for trouble: loops that come back to the same state (a revision is all that tells
 //! the visits apart), self-transitions, an approval that is not the end, guards that can be
-//! unknown, `always` edges, several open instances over one application.
+//! unknown, `always` edges, several open instances over one application, rounds of several seats.
 
 use serde_json::{Map, Value, json};
 

@@ -23,6 +23,7 @@ mod machine;
 mod machines;
 mod model;
 mod oracle;
+mod over;
 mod pages;
 mod panel;
 mod path;

@@ -1,7 +1,8 @@
 //! The state that the committed commands of a round must have produced.
 //!
 //! Every applied outcome names a revision and a material, and that orders the commands of an
-//! instance. Played back in this order from the start, each must be legal on the state just before
+//! instance; those that leave the revision as it is are ordered by the instance's work, which each
+//! statement reads behind its command. Played back in this order from the start, each must be legal on the state just before
 //! it and answer what the model answers. Nothing of the server's tables is used here: they are
 //! compared with the result.
 

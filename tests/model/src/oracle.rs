@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::command::{Action, Send, Transition};
 use crate::machine::{Edge, Facts, Machine, State, Supersede, Truth};
-use crate::panel::Count;
+use crate::panel::{Count, Panel};
 use crate::path::Path;
 use crate::task::{Entry, Given, Task};
 use crate::{hands, seats, votes};
@@ -21,6 +21,8 @@ pub struct Node {
     pub entered: i64,
     pub closed: bool,
     pub work: i64,
+    /// The last material that was approved or rejected.
+    pub judged: i32,
     pub starter: &'static str,
     /// All it ever had.
     pub tasks: Vec<Task>,
@@ -78,14 +80,15 @@ pub struct Scene<'a> {
     pub payload: Option<&'a Value>,
     pub roles: &'a [&'static str],
     pub actor: &'static str,
-    /// Whether the actor is the author of the present material.
-    pub author: bool,
+    /// The author of the present material.
+    pub author: &'static str,
 }
 
 /// An instance before its first step, over a material.
 pub fn unborn(machine: &Machine, material: i32, starter: &'static str) -> Node {
     Node {
         work: 0,
+        judged: 0,
         starter,
         tasks: Vec::new(),
         state: machine.initial,
@@ -114,7 +117,8 @@ pub fn supersede(scene: &Scene<'_>, node: &Node) -> Verdict {
         Supersede::Refuse => Verdict::Refused("WF020"),
         Supersede::Stay => {
             path.step("supersede", Some(here.name), here.name, None);
-            path.rest()
+            // The seats of the round stay, whoever was added or removed.
+            path.ask(node.present().map(|(_, task)| task.seat))
         }
         Supersede::Back(to) => {
             path.step("supersede", Some(here.name), to, None);
@@ -237,13 +241,21 @@ pub fn holds_one(roles: &[&str], needed: &[&str]) -> bool {
     needed.is_empty() || needed.iter().any(|role| roles.contains(role))
 }
 
-/// Whether the actor brought what is to be decided.
-pub fn submits(scene: &Scene<'_>, node: &Node) -> bool {
-    node.starter == scene.actor || scene.author
+/// Whether a person brought what is to be decided.
+pub fn submits(scene: &Scene<'_>, node: &Node, person: &str) -> bool {
+    node.starter == person || scene.author == person
 }
 
-/// The edge's roles and, for a verdict where one seat speaks, those of the seat. Who holds its task
-/// was trusted with it.
+/// Whether the actor, or for whom they would decide, brought what is to be decided and must not
+/// decide it.
+pub fn barred(scene: &Scene<'_>, node: &Node, panel: &Panel, principal: Option<&str>) -> bool {
+    let people = [Some(scene.actor), principal];
+    let mut people = people.into_iter().flatten();
+    !panel.self_approval && people.any(|person| submits(scene, node, person))
+}
+
+/// The edge's roles and, for a verdict where one seat speaks, those of the seat. Who was
+/// entrusted with its task needs none of these.
 fn authorized(scene: &Scene<'_>, node: &Node, from: &State, edge: &Edge) -> bool {
     if !holds_one(scene.roles, edge.roles) {
         return false;
@@ -251,13 +263,17 @@ fn authorized(scene: &Scene<'_>, node: &Node, from: &State, edge: &Edge) -> bool
     let Some(panel) = from.panel.as_ref().filter(|_| edge.decision.is_some()) else {
         return true;
     };
-    if !panel.self_approval && submits(scene, node) {
+    let mut present: Vec<&Task> = node.present().map(|(_, task)| task).collect();
+    let principal = match present.as_slice() {
+        [one] => one.delegated_by,
+        _ => None,
+    };
+    if barred(scene, node, panel, principal) {
         return false;
     }
-    let mut present: Vec<&Task> = node.present().map(|(_, task)| task).collect();
     if present.len() == 1 && node.state == from.name {
         let task = present.remove(0);
-        return task.holder == Some(scene.actor) || holds_one(scene.roles, task.seat.roles);
+        return task.entrusted_to(scene.actor) || holds_one(scene.roles, task.seat.roles);
     }
     match panel.seats.as_slice() {
         [seat] => holds_one(scene.roles, seat.roles),

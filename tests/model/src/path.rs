@@ -2,6 +2,7 @@
 
 use crate::machine::Edge;
 use crate::oracle::{Effect, Node, Scene, Step, Verdict, first_true, state};
+use crate::panel::Seat;
 
 /// Steps that follow each other in one command.
 pub struct Path<'a> {
@@ -34,6 +35,10 @@ impl<'a> Path<'a> {
         node.revision += 1;
         node.state = to.name;
         node.closed = to.last;
+        let decision = edge.and_then(|edge| edge.decision);
+        if matches!(decision, Some("approve" | "reject")) {
+            node.judged = node.material;
+        }
         self.steps.push(Step {
             kind,
             revision: node.revision,
@@ -42,7 +47,7 @@ impl<'a> Path<'a> {
             event: edge
                 .map(|edge| edge.event)
                 .filter(|event| !event.is_empty()),
-            decision: edge.and_then(|edge| edge.decision),
+            decision,
             // Of the state that is left; of the first state for the start.
             round: node.round.max(1),
             material: node.material,
@@ -72,10 +77,15 @@ impl<'a> Path<'a> {
     }
 
     /// Comes to rest, where the seats of the state are asked.
-    pub fn rest(mut self) -> Verdict {
+    pub fn rest(self) -> Verdict {
         let here = state(self.scene.machine, self.node.state);
-        let seats = here.panel.iter().flat_map(|panel| &panel.seats);
-        let opened = seats.map(|seat| self.node.open(*seat)).collect();
+        let panel = here.panel.as_ref();
+        self.ask(panel.into_iter().flat_map(|panel| panel.seats.clone()))
+    }
+
+    /// Comes to rest and asks these seats.
+    pub fn ask(mut self, seats: impl Iterator<Item = Seat>) -> Verdict {
+        let opened = seats.map(|seat| self.node.open(seat)).collect();
         self.finish(opened)
     }
 

@@ -7,6 +7,7 @@ use crate::applications;
 use crate::check::{Checker, Wrong};
 use crate::command::{Action, Command, OnRefusal};
 use crate::oracle::{Node, Verdict};
+use crate::over;
 use crate::record::{Fault, Outcome};
 use crate::view::Sight;
 
@@ -180,24 +181,20 @@ fn instance_refused(checker: &Checker<'_, '_>, refusal: &Refusal) -> Result<(), 
     about(&refusal.detail, id, sight.application)?;
     let nodes = seen(&sight, &refusal.detail)?;
     let says = |node: &&Node| checker.verdicts(&sight, node).iter().any(said);
-    let judged = match nodes.iter().copied().find(says) {
-        Some(node) => node,
-        None => {
-            // How a task ended is read after the instance, without a lock: it may be known from a
-            // later revision than the one that is shown.
-            let after = |node: &&Node| node.revision > nodes[0].revision;
-            let mut later = sight.nodes.iter().filter(after);
-            let torn = later.find(says).filter(|_| refusal.code == "WF006");
-            torn.ok_or_else(|| {
-                let nodes = nodes.iter();
-                let says: Vec<_> = nodes
-                    .map(|node| (node, checker.verdicts(&sight, node)))
-                    .collect();
-                format!("refused, where the model says {says:?}")
-            })?
+    let mut found = Err(String::new());
+    for node in nodes.iter().filter(|node| says(node)) {
+        found = over::ended(checker, refusal, node);
+        if found.is_ok() {
+            break;
         }
-    };
-    ended(checker, refusal, judged)?;
+    }
+    if found.is_err() && !over::torn(checker, &sight, refusal, nodes[0]) {
+        let says: Vec<_> = nodes
+            .iter()
+            .map(|node| (node, checker.verdicts(&sight, node)))
+            .collect();
+        return found.map_err(|what| format!("refused, where the model says {says:?} {what}"));
+    }
     let node = nodes[0];
     expectations(checker, &refusal.detail, node)?;
     not_too_old(checker, refusal, &sight, id, node)?;
@@ -211,30 +208,6 @@ pub fn about(detail: &Value, instance: Uuid, application: Uuid) -> Result<(), Wr
         Ok(())
     } else {
         Err("the detail is about another instance or application".to_owned())
-    }
-}
-
-/// WF006 says how the task ended, and by which revision.
-fn ended(checker: &Checker<'_, '_>, refusal: &Refusal, node: &Node) -> Result<(), Wrong> {
-    let task = checker.command().task();
-    if let Some(id) = task
-        && refusal.detail["task_id"] != id.to_string()
-    {
-        return Err("the detail is about another task".to_owned());
-    }
-    if refusal.code != "WF006" {
-        return Ok(());
-    }
-    let task = task.and_then(|id| Some(&node.tasks[node.task(id)?]));
-    let ended = task.and_then(|task| task.ended.as_ref());
-    let told = ended.is_some_and(|ended| {
-        refusal.detail["task_status"] == ended.status
-            && refusal.detail["closed_revision"] == ended.revision
-    });
-    if told {
-        Ok(())
-    } else {
-        Err(format!("WF006 does not say how the task ended: {ended:?}"))
     }
 }
 

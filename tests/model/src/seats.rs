@@ -9,7 +9,7 @@ pub fn reseat(scene: &Scene<'_>, node: &Node, command: &Reseat) -> Verdict {
     if command.revision < 1 {
         return Verdict::Invalid;
     }
-    if command.change == Change::Withdraw && !submits(scene, node) {
+    if command.change == Change::Withdraw && !submits(scene, node, scene.actor) {
         return Verdict::Refused("WF007");
     }
     if let Some(code) = outdated(node, Some(command.revision), None) {
@@ -25,6 +25,7 @@ pub fn reseat(scene: &Scene<'_>, node: &Node, command: &Reseat) -> Verdict {
             let mut path = Path::new(scene, node.clone());
             path.step("seat", Some(node.state), node.state, None);
             let opened = path.node.open(*seat);
+            path.task = Some((opened, None));
             path.finish(vec![opened])
         }
         Change::Remove(name) => remove(scene, node, name),
@@ -32,7 +33,8 @@ pub fn reseat(scene: &Scene<'_>, node: &Node, command: &Reseat) -> Verdict {
 }
 
 fn withdraw(scene: &Scene<'_>, node: &Node) -> Verdict {
-    if node.present().any(|(_, task)| !task.is_open()) {
+    let judged = node.judged == node.material;
+    if judged || node.present().any(|(_, task)| !task.is_open()) {
         return Verdict::Refused("WF010");
     }
     let mut before = node.clone();
@@ -64,7 +66,7 @@ fn remove(scene: &Scene<'_>, node: &Node, name: &str) -> Verdict {
     });
     let certain = panel.certain(&said);
     if certain.is_some() {
-        before.close_open("SUPERSEDED", node.revision + 1);
+        before.close_open("SUPERSEDED", node.revision + 2);
     }
     let mut path = Path::new(scene, before);
     path.task = Some((place, None));

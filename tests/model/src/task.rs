@@ -37,6 +37,8 @@ pub struct Task {
     pub opened: i64,
     pub holder: Option<&'static str>,
     pub delegated_by: Option<&'static str>,
+    /// Whether it came to its holder, or to who delegated it, by their own claim.
+    pub claimed: bool,
     /// Whether it is held for a time only.
     pub leased: bool,
     pub ended: Option<Ended>,
@@ -45,6 +47,11 @@ pub struct Task {
 impl Task {
     pub fn is_open(&self) -> bool {
         self.ended.is_none()
+    }
+
+    /// Whether somebody gave it to this person, who then needs no role of the seat.
+    pub fn entrusted_to(&self, person: &str) -> bool {
+        self.holder == Some(person) && (self.delegated_by.is_some() || !self.claimed)
     }
 
     pub fn given(&self) -> Option<&Given> {
@@ -134,6 +141,7 @@ impl Node {
             opened: self.revision,
             holder: None,
             delegated_by: None,
+            claimed: false,
             leased: false,
             ended: None,
         });

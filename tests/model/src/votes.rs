@@ -3,7 +3,7 @@
 use crate::command::Decide;
 use crate::machine::Edge;
 use crate::oracle::{
-    Effect, Node, Scene, Verdict, along, choose, holds_one, outdated, state, submits,
+    Effect, Node, Scene, Verdict, along, barred, choose, holds_one, outdated, state,
 };
 use crate::task::{Entry, Given};
 
@@ -24,8 +24,8 @@ pub fn decide(scene: &Scene<'_>, node: &Node, command: &Decide) -> Vec<Verdict> 
     let counts = node.present().any(|(index, _)| index == place);
     let panel = node.panel(scene.machine);
     if counts && let Some(panel) = panel {
-        let trusted = task.holder == Some(scene.actor) || holds_one(scene.roles, task.seat.roles);
-        if !trusted || !panel.self_approval && submits(scene, node) {
+        let may = task.entrusted_to(scene.actor) || holds_one(scene.roles, task.seat.roles);
+        if !may || barred(scene, node, panel, task.delegated_by) {
             return vec![Verdict::Refused("WF007")];
         }
     }

@@ -11,7 +11,7 @@ impl Tables<'_> {
         let rows = self.query(
             "SELECT tenant_id, id, instance_id, seat, status::text, state, round, material_version,
                     roles, veto, one_vote_each, opened_revision, closed_revision, reason, decision,
-                    decided_by, holder, delegated_by, held_until IS NOT NULL AS leased, in_favour,
+                    decided_by, holder, delegated_by, held_until IS NOT NULL AS leased, claimed, in_favour,
                     on_behalf_of, due_at IS NOT NULL AS has_due
                FROM workflow.tasks
               WHERE tenant_id = ANY ($1)",
@@ -50,6 +50,7 @@ impl Tables<'_> {
                 && text("holder") == known.holder
                 && text("delegated_by") == known.delegated_by
                 && row.get::<_, bool>("leased") == known.leased
+                && row.get::<_, bool>("claimed") == known.claimed
                 && !row.get::<_, bool>("has_due");
             if !same {
                 let what = format!("a task is {}; the model says {known:?}", show(row));
