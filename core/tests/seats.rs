@@ -825,3 +825,24 @@ fn nothing_is_withdrawn_after_a_verdict() {
         Reason::AlreadyVoted
     );
 }
+
+#[test]
+fn the_last_seat_of_a_round_is_asked_for_its_own_role() {
+    let panel = panel(json!({"rule": "any"}));
+    let mut instance = open();
+    instance.tasks.retain(|task| task.id == LAW);
+    let take = |desk: &mut Desk| {
+        let command = workflow_core::decide::Send {
+            event: "APPROVE",
+            expected_revision: Some(7),
+            material_version: Some(2),
+        };
+        workflow_core::decide::send(&panel, &instance, &command, desk)
+    };
+    let mut fin = person("bob");
+    fin.roles = vec!["fin".into()];
+    assert_eq!(reason(take(&mut fin)), Reason::NotAuthorized);
+    let mut law = person("bob");
+    law.roles = vec!["law".into()];
+    assert!(take(&mut law).is_ok());
+}

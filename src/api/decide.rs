@@ -18,7 +18,7 @@ use crate::pg::call::Call;
 use crate::pg::entry::Answer;
 use crate::pg::report::Report;
 use crate::pg::value::{Time, Value};
-use crate::store::statements;
+use crate::store::{InstanceRow, statements};
 
 impl Effect for VotePlan {
     fn plan(&self) -> Option<&Plan> {
@@ -27,6 +27,11 @@ impl Effect for VotePlan {
             VotePlan::Decides { plan, .. } => Some(plan),
         }
     }
+}
+
+/// Leaves out an end that came after the instance was read: then the two would not fit together.
+pub fn known_end(ended: Option<Ended>, row: &InstanceRow) -> Option<Ended> {
+    ended.filter(|ended| ended.revision.is_none_or(|by| by <= row.instance.revision))
 }
 
 /// The instance of a task and how the task ended, if it has. WF005 if there is none.
@@ -87,6 +92,7 @@ pub fn decide(call: &Call) -> Result<Answer, Report> {
             payload.as_ref(),
             |definition, row, world| {
                 let (_, ended) = find_task(command, task)?;
+                let ended = known_end(ended, row);
                 let vote = Vote {
                     task,
                     event: &event,

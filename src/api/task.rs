@@ -7,7 +7,7 @@ use workflow_core::outcome::Outcome;
 use workflow_core::refusal::Position;
 
 use crate::api::answer;
-use crate::api::decide::find_task;
+use crate::api::decide::{find_task, known_end};
 use crate::engine::command::{self, Command, Common, checked};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, Approach, Effect, InProgress, Moved};
@@ -173,7 +173,7 @@ fn run(
         };
         let moved = instance::change(command, id, &approach, None, |definition, row, world| {
             let (_, ended) = find_task(command, task)?;
-            decide(definition, row, ended.as_ref(), world)
+            decide(definition, row, known_end(ended, row).as_ref(), world)
         })?;
         finish(command, &moved, task, verb)
     })?;

@@ -317,14 +317,15 @@ fn authorize(
     else {
         return Ok(());
     };
-    let trusted = match instance.tasks.as_slice() {
-        [one] => one.entrusted_to(world.actor()),
-        _ => false,
-    };
-    if let [seat] = task.seats.as_slice()
-        && !trusted
-    {
-        check_seat(instance, &seat.name, &seat.roles, world)?;
+    // Seats come and go: where the instance stands, the tasks say who is asked.
+    let here = instance.state == definition.states[from].name;
+    match (here, instance.tasks.as_slice(), task.seats.as_slice()) {
+        (true, [one], _) if one.entrusted_to(world.actor()) => {}
+        (true, [one], _) => check_seat(instance, &one.seat, &one.roles, world)?,
+        (false, _, [seat]) | (_, [], [seat]) => {
+            check_seat(instance, &seat.name, &seat.roles, world)?
+        }
+        _ => {}
     }
     let principal = match instance.tasks.as_slice() {
         [one] => one.delegated_by.as_deref(),
