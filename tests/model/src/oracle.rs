@@ -263,7 +263,7 @@ fn authorized(scene: &Scene<'_>, node: &Node, from: &State, edge: &Edge) -> bool
     let Some(panel) = from.panel.as_ref().filter(|_| edge.decision.is_some()) else {
         return true;
     };
-    let mut present: Vec<&Task> = node.present().map(|(_, task)| task).collect();
+    let present: Vec<&Task> = node.present().map(|(_, task)| task).collect();
     let principal = match present.as_slice() {
         [one] => one.delegated_by,
         _ => None,
@@ -271,9 +271,16 @@ fn authorized(scene: &Scene<'_>, node: &Node, from: &State, edge: &Edge) -> bool
     if barred(scene, node, panel, principal) {
         return false;
     }
-    if present.len() == 1 && node.state == from.name {
-        let task = present.remove(0);
-        return task.entrusted_to(scene.actor) || holds_one(scene.roles, task.seat.roles);
+    // Seats come and go: where the instance stands, its tasks say who is asked. Several of them are
+    // asked one by one, never by a verdict that names no task.
+    if node.state == from.name {
+        match present.as_slice() {
+            [] => {}
+            [task] => {
+                return task.entrusted_to(scene.actor) || holds_one(scene.roles, task.seat.roles);
+            }
+            _ => return true,
+        }
     }
     match panel.seats.as_slice() {
         [seat] => holds_one(scene.roles, seat.roles),
