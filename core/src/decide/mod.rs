@@ -8,6 +8,7 @@
 //! The order of the checks is part of the contract, so that the same command always gets the same
 //! answer: edge in the definition, role, material, revision, closed, state, task, guards.
 
+mod authority;
 mod chain;
 mod command;
 mod seats;

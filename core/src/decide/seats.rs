@@ -1,8 +1,9 @@
 //! Commands that change who must speak, or take the question back: a seat more, a seat less, and
 //! the submitter's withdrawal. Each is an administrative step of its own.
 
+use super::authority::submits;
 use super::chain::Chain;
-use super::command::{choose, complete, current, standing_state, submits};
+use super::command::{choose, complete, current, standing_state};
 use super::task::tally;
 use super::votes::{self, Verdict};
 use super::{Instance, Plan, Rejection, SeatTask, StepKind, World};

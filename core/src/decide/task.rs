@@ -2,9 +2,8 @@
 
 use uuid::Uuid;
 
-use super::command::{
-    check_edge, check_seat, check_submitter, choose, complete, current, standing_state, take,
-};
+use super::authority::{check_edge, check_seat, check_submitter};
+use super::command::{choose, complete, current, standing_state, take};
 use super::votes::{self, Ballot, Tally, Verdict, Voice};
 use super::{CountedVote, Instance, Plan, Rejection, SeatTask, World};
 use crate::definition::{Decision, Definition, Task};

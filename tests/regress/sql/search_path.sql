@@ -1,7 +1,7 @@
 -- I3: what a caller puts before pg_catalog in its search path does not reach the engine, nor the wf_grant
 -- of plain SQL: neither operators, functions, types nor temporary tables, neither at the first call nor
 -- once plans are kept.
-SELECT t.see(o) FROM wf_start('review', 'path-before', '{}') o; -- plans are kept from here on
+SELECT t.see(o) FROM wf_start('review', 'types-before', '{}') o; -- plans are kept from here on
 CREATE SCHEMA evil;
 CREATE FUNCTION evil.no(uuid, uuid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'evil = was called'; END $$;
 CREATE FUNCTION evil.no(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'evil = was called'; END $$;
@@ -29,6 +29,7 @@ CREATE FUNCTION evil.jsonb_build_object(VARIADIC "any") RETURNS jsonb LANGUAGE i
 CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE sql AS $$ SELECT 'no' $$;
 CREATE FUNCTION evil.has_function_privilege(oid, oid, text) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
 CREATE FUNCTION evil.has_table_privilege(oid, text, text) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
+CREATE DOMAIN evil.text AS pg_catalog.text CHECK (false);
 CREATE DOMAIN evil.uuid AS pg_catalog.uuid CHECK (false);
 CREATE DOMAIN evil.int4 AS pg_catalog.int4 CHECK (false);
 CREATE DOMAIN evil.jsonpath AS pg_catalog.jsonpath CHECK (false);

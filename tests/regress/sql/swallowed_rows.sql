@@ -1,16 +1,16 @@
--- A user's BEFORE trigger that swallows a row of ours is 27000, whatever the table and the command: going on
--- would give a wrong answer. Afterwards everything is as before.
-SELECT o.applied FROM wf_start('review', 'swallow', '{}') o;
-SELECT o.applied FROM wf_member_set('swallow', '{}') o;
-SELECT t.i('swallow') AS i \gset
-CREATE FUNCTION t.swallow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+-- A user's BEFORE trigger that swallows a row of ours is 27000 for every table and command: going on would
+-- give a wrong answer. Afterwards everything is as before.
+SELECT o.applied FROM wf_start('review', 'swallow-all', '{}') o;
+SELECT o.applied FROM wf_member_set('swallow-all', '{}') o;
+SELECT t.i('swallow-all') AS i \gset
+CREATE FUNCTION t.swallow_all() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE FUNCTION pg_temp.without(verb text, name text, command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     before constant text := t.world();
     answer text;
 BEGIN
     BEGIN
-        EXECUTE format('CREATE TRIGGER swallow BEFORE %s ON workflow.%I FOR EACH ROW EXECUTE FUNCTION t.swallow()', verb, name);
+        EXECUTE format('CREATE TRIGGER swallow BEFORE %s ON workflow.%I FOR EACH ROW EXECUTE FUNCTION t.swallow_all()', verb, name);
         answer := left(t.refusal('SELECT ' || command), 8);
         IF t.world() <> before THEN
             answer := answer || ' and something is left';
@@ -23,30 +23,36 @@ END
 $$;
 CREATE TEMP TABLE given (n serial, verb text, name text, command text);
 INSERT INTO given (verb, name, command) VALUES
-    ('INSERT', 'history', $$wf_transition(t.i('swallow'), 'SUBMITTED', 'APPROVED', 1, 1)$$),
-    ('INSERT', 'outbox', $$wf_transition(t.i('swallow'), 'SUBMITTED', 'APPROVED', 1, 1)$$),
-    ('UPDATE', 'instances', $$wf_transition(t.i('swallow'), 'SUBMITTED', 'APPROVED', 1, 1)$$),
-    ('INSERT', 'requests', $$wf_transition(t.i('swallow'), 'SUBMITTED', 'APPROVED', 1, 1, request_id => 'swallow')$$),
-    ('INSERT', 'refusals', $$wf_try_transition(t.i('swallow'), 'SUBMITTED', 'APPROVED', 7, 1)$$),
-    ('UPDATE', 'instances', $$wf_send(t.i('swallow'), 'WITHDRAW')$$),
-    ('UPDATE', 'instances', $$wf_send(t.i('swallow'), 'WITHDRAW', lock_mode => 'pessimistic')$$),
+    ('INSERT', 'history', $$wf_transition(t.i('swallow-all'), 'SUBMITTED', 'APPROVED', 1, 1)$$),
+    ('INSERT', 'outbox', $$wf_transition(t.i('swallow-all'), 'SUBMITTED', 'APPROVED', 1, 1)$$),
+    ('UPDATE', 'instances', $$wf_transition(t.i('swallow-all'), 'SUBMITTED', 'APPROVED', 1, 1)$$),
+    ('UPDATE', 'tasks', $$wf_transition(t.i('swallow-all'), 'SUBMITTED', 'APPROVED', 1, 1)$$),
+    ('INSERT', 'requests', $$wf_transition(t.i('swallow-all'), 'SUBMITTED', 'APPROVED', 1, 1, request_id => 'swallow-all')$$),
+    ('INSERT', 'refusals', $$wf_try_transition(t.i('swallow-all'), 'SUBMITTED', 'APPROVED', 7, 1)$$),
+    ('UPDATE', 'instances', $$wf_send(t.i('swallow-all'), 'WITHDRAW')$$),
+    ('UPDATE', 'instances', $$wf_send(t.i('swallow-all'), 'WITHDRAW', lock_mode => 'pessimistic')$$),
+    ('UPDATE', 'tasks', $$wf_send(t.i('swallow-all'), 'WITHDRAW')$$),
+    ('INSERT', 'applications', $$wf_start('review', 'swallow-3', '{}')$$),
     ('INSERT', 'materials', $$wf_start('review', 'swallow-3', '{}')$$),
     ('INSERT', 'instances', $$wf_start('review', 'swallow-3', '{}')$$),
     ('INSERT', 'history', $$wf_start('review', 'swallow-3', '{}')$$),
     ('INSERT', 'tasks', $$wf_start('review', 'swallow-3', '{}')$$),
     ('INSERT', 'outbox', $$wf_start('review', 'swallow-3', '{}')$$),
-    ('UPDATE', 'applications', $$wf_start('lamp', 'swallow')$$),
-    ('UPDATE', 'applications', $$wf_supersede_material(t.a('swallow'), 1, '{"v": 2}')$$),
-    ('INSERT', 'materials', $$wf_supersede_material(t.a('swallow'), 1, '{"v": 2}')$$),
-    ('UPDATE', 'instances', $$wf_supersede_material(t.a('swallow'), 1, '{"v": 2}')$$),
-    ('INSERT', 'tasks', $$wf_supersede_material(t.a('swallow'), 1, '{"v": 2}')$$),
-    ('INSERT', 'history', $$wf_supersede_material(t.a('swallow'), 1, '{"v": 2}')$$),
-    ('INSERT', 'outbox', $$wf_supersede_material(t.a('swallow'), 1, '{"v": 2}')$$),
+    ('UPDATE', 'applications', $$wf_start('lamp', 'swallow-all')$$),
+    ('UPDATE', 'applications', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
+    ('INSERT', 'materials', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
+    ('UPDATE', 'instances', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
+    ('UPDATE', 'tasks', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
+    ('INSERT', 'tasks', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
+    ('INSERT', 'history', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
+    ('INSERT', 'outbox', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
     ('INSERT', 'definitions', $$wf_define('{"id": "swallow", "initial": "A", "states": {"A": {"type": "final"}}}')$$),
-    ('INSERT', 'members', $$wf_member_set('swallow', '{}')$$);
+    ('UPDATE', 'definitions', $$wf_define(jsonb_set(wf_export('lamp'), '{states,OFF,on,SMASH}', '"BROKEN"'))$$),
+    ('INSERT', 'members', $$wf_member_set('swallow-all', '{}')$$),
+    ('DELETE', 'members', $$wf_member_remove('swallow-all')$$);
 SELECT n, verb, name, split_part(command, '(', 1) AS command, pg_temp.without(verb, name, command) FROM given ORDER BY n;
-DROP FUNCTION t.swallow();
-SELECT o.applied FROM wf_member_remove('swallow') o;
+DROP FUNCTION t.swallow_all();
+SELECT o.applied FROM wf_member_remove('swallow-all') o;
 -- and the session goes on
 SELECT t.see(o) FROM wf_transition(:'i', 'SUBMITTED', 'APPROVED', 1, 1) o;
 SELECT * FROM wf_verify();
