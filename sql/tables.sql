@@ -112,6 +112,10 @@ CREATE INDEX tasks_worklist ON workflow.tasks (tenant_id, id)
     WHERE status OPERATOR(pg_catalog.=) 'OPEN';
 CREATE INDEX tasks_holder ON workflow.tasks (tenant_id, holder, id)
     WHERE status OPERATOR(pg_catalog.=) 'OPEN' AND holder IS NOT NULL;
+CREATE INDEX tasks_roles ON workflow.tasks (tenant_id, roles, id)
+    WHERE status OPERATOR(pg_catalog.=) 'OPEN';
+CREATE INDEX tasks_roles_due ON workflow.tasks (tenant_id, roles, COALESCE(due_at, 'infinity'), id)
+    WHERE status OPERATOR(pg_catalog.=) 'OPEN';
 CREATE INDEX tasks_due ON workflow.tasks (tenant_id, COALESCE(due_at, 'infinity'), id)
     WHERE status OPERATOR(pg_catalog.=) 'OPEN';
 COMMENT ON TABLE workflow.tasks IS 'Human work: one row per seat and entry into a state.';

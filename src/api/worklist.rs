@@ -15,7 +15,7 @@ use crate::pg::entry::{Answer, Cell};
 use crate::pg::report::Report;
 use crate::pg::spi::{Row, Spi};
 use crate::pg::value::Value;
-use crate::store::{self, definitions, statements};
+use crate::store::{self, definitions, statements, worklist as pages};
 
 /// `wf_worklist`
 pub fn worklist(call: &Call) -> Result<Answer, Report> {
@@ -41,12 +41,16 @@ pub fn worklist(call: &Call) -> Result<Answer, Report> {
             Value::optional(after, Value::Uuid),
             Value::Int(limit),
         ];
-        let found = if overdue_first {
-            page.push(due_of(spi, caller, after)?);
-            spi.run(&statements::WORKLIST_BY_DUE, &page)
-        } else {
-            spi.run(&statements::WORKLIST, &page)
+        let statement = match (overdue_first, &role) {
+            (false, None) => &pages::BY_AGE,
+            (false, Some(_)) => &pages::OF_ROLE_BY_AGE,
+            (true, None) => &pages::BY_DUE,
+            (true, Some(_)) => &pages::OF_ROLE_BY_DUE,
         };
+        if overdue_first {
+            page.push(due_of(spi, caller, after)?);
+        }
+        let found = spi.run(statement, &page);
         Ok(found
             .rows()
             .map(|row| item(&row))

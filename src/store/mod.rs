@@ -3,6 +3,7 @@
 
 pub mod definitions;
 pub mod statements;
+pub mod worklist;
 
 use uuid::Uuid;
 use workflow_core::decide::{CountedVote, Instance, SeatTask};

@@ -1,4 +1,5 @@
-//! Every SQL statement of the engine, and the order in which a call takes its locks.
+//! Every SQL statement of the engine (but the pages of the worklist, beside this file), and the order
+//! in which a call takes its locks.
 //!
 //! Lock order within one call: request key, business key or definition name (locks of our own, see
 //! `pg::wait`), then application, then instances by id, then tasks, then outbox. Locks are taken in
@@ -328,60 +329,6 @@ pub static WINNER: Statement = Statement::new(
 );
 
 // Reading
-
-macro_rules! worklist {
-    ($rest:literal) => {
-        concat!(
-            "SELECT t.id, t.seat, t.roles, t.veto,
-            CASE WHEN t.held_until IS NULL
-                   OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-                 THEN t.holder ELSE t.delegated_by END,
-            CASE WHEN t.held_until IS NULL
-                   OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-                 THEN t.delegated_by END, t.opened_at, t.due_at,
-            COALESCE(t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp(), false),
-            t.instance_id, i.application_id, a.business_key, i.definition, t.state, t.round,
-            i.revision, t.material_version
-       FROM workflow.tasks t
-       JOIN workflow.instances i
-         ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id
-        AND i.id OPERATOR(pg_catalog.=) t.instance_id
-       JOIN workflow.applications a
-         ON a.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
-        AND a.id OPERATOR(pg_catalog.=) i.application_id
-      WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
-        AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
-        AND ($2 IS NULL OR t.roles OPERATOR(pg_catalog.=) '{}'
-             OR $2 OPERATOR(pg_catalog.=) ANY (t.roles))
-        AND ($3 IS NULL OR CASE WHEN t.held_until IS NULL
-                     OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-                   THEN t.holder ELSE t.delegated_by END
-             OPERATOR(pg_catalog.=) $3) ",
-            $rest
-        )
-    };
-}
-
-/// A page of open tasks, oldest first: ids are in order of time.
-pub static WORKLIST: Statement = Statement::survey(
-    worklist!(
-        "AND ($4 IS NULL OR t.id OPERATOR(pg_catalog.>) $4)
-         ORDER BY t.id
-         LIMIT $5"
-    ),
-    &[TEXT, TEXT, TEXT, UUID, INT],
-);
-
-/// A page of open tasks, the most urgent first.
-pub static WORKLIST_BY_DUE: Statement = Statement::survey(
-    worklist!(
-        "AND ($4 IS NULL
-              OR ROW(COALESCE(t.due_at, 'infinity'), t.id) OPERATOR(pg_catalog.>) ROW($6, $4))
-         ORDER BY COALESCE(t.due_at, 'infinity'), t.id
-         LIMIT $5"
-    ),
-    &[TEXT, TEXT, TEXT, UUID, INT, TIME],
-);
 
 /// Due date of the last task of a page.
 pub static TASK_DUE: Statement = Statement::new(
