@@ -3,14 +3,12 @@
 --
 --   createdb scratch && psql -X -d scratch -f tests/bench/worklist.sql
 --
--- As a superuser, in an empty database of a server with the extension; a minute and 700 MB. The statements
--- are copies of WORKLIST and WORKLIST_BY_DUE in src/store/statements.rs, planned with their arguments known
--- as the engine has them planned.
+-- As a superuser, in an empty database of a server with the extension and auto_explain; a minute and 700 MB.
 \set ON_ERROR_STOP on
 \pset pager off
 \timing off
 SET client_min_messages = warning;
-CREATE EXTENSION workflow;
+CREATE EXTENSION IF NOT EXISTS workflow;
 
 -- Ids in order of time, as those that the engine makes.
 CREATE FUNCTION pg_temp.id(kind int, n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
@@ -41,97 +39,42 @@ SELECT k.status, count(*), count(*) FILTER (WHERE k.tenant_id = 'default') AS of
   FROM workflow.tasks k GROUP BY 1;
 SELECT c.relname, pg_size_pretty(pg_relation_size(c.oid)) AS size FROM pg_class c WHERE c.relnamespace = 'workflow'::regnamespace AND c.relname LIKE 'tasks%' ORDER BY 1;
 
-SET plan_cache_mode = force_custom_plan;
-SET jit = off;
--- parameters: tenant, role, assignee, after, limit
-PREPARE worklist (text, text, text, uuid, int) AS
-SELECT t.id, t.seat, t.roles, t.veto,
-            CASE WHEN t.held_until IS NULL
-                   OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-                 THEN t.holder END,
-            t.delegated_by, t.opened_at, t.due_at,
-            COALESCE(t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp(), false),
-            t.instance_id, i.application_id, a.business_key, i.definition, t.state, t.round,
-            i.revision, t.material_version
-       FROM workflow.tasks t
-       JOIN workflow.instances i
-         ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id
-        AND i.id OPERATOR(pg_catalog.=) t.instance_id
-       JOIN workflow.applications a
-         ON a.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
-        AND a.id OPERATOR(pg_catalog.=) i.application_id
-      WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
-        AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
-        AND ($2 IS NULL OR t.roles OPERATOR(pg_catalog.=) '{}'
-             OR $2 OPERATOR(pg_catalog.=) ANY (t.roles))
-        AND ($3 IS NULL OR t.holder OPERATOR(pg_catalog.=) $3)
-        AND ($4 IS NULL OR t.id OPERATOR(pg_catalog.>) $4)
-         ORDER BY t.id
-         LIMIT $5;
--- and due date of the last one
-PREPARE by_due (text, text, text, uuid, int, timestamptz) AS
-SELECT t.id, t.seat, t.roles, t.veto,
-            CASE WHEN t.held_until IS NULL
-                   OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-                 THEN t.holder END,
-            t.delegated_by, t.opened_at, t.due_at,
-            COALESCE(t.due_at OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp(), false),
-            t.instance_id, i.application_id, a.business_key, i.definition, t.state, t.round,
-            i.revision, t.material_version
-       FROM workflow.tasks t
-       JOIN workflow.instances i
-         ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id
-        AND i.id OPERATOR(pg_catalog.=) t.instance_id
-       JOIN workflow.applications a
-         ON a.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
-        AND a.id OPERATOR(pg_catalog.=) i.application_id
-      WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
-        AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status
-        AND ($2 IS NULL OR t.roles OPERATOR(pg_catalog.=) '{}'
-             OR $2 OPERATOR(pg_catalog.=) ANY (t.roles))
-        AND ($3 IS NULL OR t.holder OPERATOR(pg_catalog.=) $3)
-        AND ($4 IS NULL
-              OR ROW(COALESCE(t.due_at, 'infinity'), t.id) OPERATOR(pg_catalog.>) ROW($6, $4))
-         ORDER BY COALESCE(t.due_at, 'infinity'), t.id
-         LIMIT $5;
-SELECT k.id AS middle, COALESCE(k.due_at, 'infinity') AS middle_due FROM workflow.tasks k WHERE k.id = pg_temp.id(4, 50002 * 11 + 11) \gset
+SELECT k.id AS middle FROM workflow.tasks k WHERE k.id = pg_temp.id(4, 50002 * 11 + 11) \gset
 
-\echo
-\echo 'first page, oldest first'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE worklist('default', NULL, NULL, NULL, 50);
-\echo 'a page in the middle'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE worklist('default', NULL, NULL, :'middle', 50);
-\echo 'a role that many have: nine in ten tasks'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE worklist('default', 'fin', NULL, NULL, 50);
-\echo 'one task in ten'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE worklist('default', 'law', NULL, NULL, 50);
-\echo 'ten tasks of all'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE worklist('default', 'audit', NULL, NULL, 50);
-\echo 'no task at all'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE worklist('default', 'nobody', NULL, NULL, 50);
-\echo 'a person who holds some eighty'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE worklist('default', NULL, 'person-1', NULL, 50);
-\echo 'a person who holds three'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE worklist('default', NULL, 'Rita', NULL, 50);
-\echo 'first page by due date'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE by_due('default', NULL, NULL, NULL, 50, NULL);
-\echo 'a page in the middle by due date'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE by_due('default', NULL, NULL, :'middle', 50, :'middle_due');
-\echo 'by due date, one task in ten'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE by_due('default', 'law', NULL, NULL, 50, NULL);
-\echo 'by due date, ten tasks of all'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE by_due('default', 'audit', NULL, NULL, 50, NULL);
-\echo 'by due date, a person who holds three'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) EXECUTE by_due('default', NULL, 'Rita', NULL, 50, NULL);
-\echo 'counts per role'
-EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) SELECT * FROM workflow.worklist_counts;
-
--- The function as it is called, with all that goes round the statement.
+-- The plans of the statements as the engine runs them, as notices.
+LOAD 'auto_explain';
+SELECT count(*) FROM wf_worklist();
+SET auto_explain.log_min_duration = 0;
+SET auto_explain.log_nested_statements = on;
+SET auto_explain.log_analyze = on;
+SET auto_explain.log_level = notice;
+SET client_min_messages = notice;
 \timing on
+\echo 'first page, oldest first'
 SELECT count(*) FROM wf_worklist();
-SELECT count(*) FROM wf_worklist();
+\echo 'a page in the middle'
+SELECT count(*) FROM wf_worklist(after => :'middle');
+\echo 'a role that many have: nine in ten tasks'
 SELECT count(*) FROM wf_worklist(role => 'fin');
+\echo 'one task in ten'
+SELECT count(*) FROM wf_worklist(role => 'law');
+\echo 'ten tasks of all'
 SELECT count(*) FROM wf_worklist(role => 'audit');
+\echo 'no task at all'
+SELECT count(*) FROM wf_worklist(role => 'nobody');
+\echo 'a person who holds some eighty'
+SELECT count(*) FROM wf_worklist(assignee => 'person-1');
+\echo 'a person who holds three'
 SELECT count(*) FROM wf_worklist(assignee => 'Rita');
+\echo 'first page by due date'
 SELECT count(*) FROM wf_worklist(overdue_first => true);
-\timing off
+\echo 'a page in the middle by due date'
+SELECT count(*) FROM wf_worklist(overdue_first => true, after => :'middle');
+\echo 'by due date, one task in ten'
+SELECT count(*) FROM wf_worklist(overdue_first => true, role => 'law');
+\echo 'by due date, ten tasks of all'
+SELECT count(*) FROM wf_worklist(overdue_first => true, role => 'audit');
+\echo 'by due date, a person who holds three'
+SELECT count(*) FROM wf_worklist(overdue_first => true, assignee => 'Rita');
+\echo 'counts per role'
+SELECT * FROM workflow.worklist_counts;
