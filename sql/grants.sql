@@ -14,6 +14,12 @@ DECLARE
     granted text[];
     call record;
 BEGIN
+    -- Before anything else, as every writer says it; a standby's transactions are read-only.
+    IF current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'read_only_sql_transaction',
+            MESSAGE = 'cannot execute wf_grant() in a read-only transaction';
+    END IF;
     IF role_name IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'role_name must not be null';
     END IF;
