@@ -1,13 +1,6 @@
 -- What people read. Each view shows the caller's tenant only, behind a barrier that keeps a leaky
 -- function in a query from seeing other rows first.
 
-CREATE FUNCTION workflow.current_tenant() RETURNS text
-    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_current_tenant';
-COMMENT ON FUNCTION workflow.current_tenant() IS 'Tenant of the caller, as commands see it.';
-CREATE FUNCTION workflow.current_actor() RETURNS text
-    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_current_actor';
-COMMENT ON FUNCTION workflow.current_actor() IS 'The acting person, as commands see it.';
-
 CREATE VIEW workflow.worklist WITH (security_barrier) AS
 SELECT t.id AS task_id, t.seat, t.roles, t.veto,
        CASE WHEN t.held_until IS NULL OR t.held_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
@@ -93,5 +86,3 @@ SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of,
   ) e
  WHERE e.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
 COMMENT ON VIEW workflow.timeline IS 'What happened to an instance, in words: steps, votes, changes of hands, and refusals (one''s own, or all for those who may read workflow.refusals). Order by at, revision, work.';
-REVOKE ALL ON FUNCTION workflow.current_tenant() FROM PUBLIC;
-REVOKE ALL ON FUNCTION workflow.current_actor() FROM PUBLIC;

@@ -1,0 +1,48 @@
+//! Steps that were taken, and the events that leave with them.
+
+use pgrx::pg_sys::{
+    INT4OID as INT, INT8OID as BIGINT, JSONBOID as JSONB, OIDOID as OID, TEXTOID as TEXT,
+    TIMESTAMPTZOID as TIME, UUIDOID as UUID,
+};
+
+use crate::pg::spi::Statement;
+
+pub static INSERT_HISTORY: Statement = Statement::new(
+    "INSERT INTO workflow.history (tenant_id, instance_id, revision, step, from_state, to_state,
+            event, decision, round, material_version, definition_version, task_id, actor, proof,
+            comment, payload, request_id, at, on_behalf_of)
+     VALUES ($1, $2, $3, $4::workflow.step, $5, $6, $7, $8::workflow.decision, $9, $10, $11, $12,
+            $13, $14::workflow.proof, $15, $16, $17, $18, $19)",
+    &[
+        TEXT, UUID, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT, UUID, TEXT, TEXT, TEXT,
+        JSONB, TEXT, TIME, TEXT,
+    ],
+);
+
+pub static INSERT_OUTBOX: Statement = Statement::new(
+    "INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
+            revision, occurred_at, tracingspancontext)
+     VALUES ($1, $2, $3, $4::pg_catalog.text, $5,
+            pg_catalog.jsonb_build_object('instance_id', $4, 'application_id', $6, 'definition', $3,
+                'version', $7, 'revision', $8, 'step', $9, 'event', $10, 'from_state', $11,
+                'to_state', $12, 'decision', $13, 'round', $14, 'material_version', $15,
+                'actor', $16, 'payload', $17),
+            $8, $18, COALESCE($17 OPERATOR(pg_catalog.->>) 'traceparent', $19))",
+    &[
+        TEXT, UUID, TEXT, UUID, TEXT, UUID, INT, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT,
+        TEXT, JSONB, TIME, TEXT,
+    ],
+);
+
+/// The step that came after the revision a caller knew; its actor only for those who may read the
+/// timeline.
+pub static WINNER: Statement = Statement::new(
+    "SELECT h.revision, h.event, h.to_state,
+            pg_catalog.to_char(pg_catalog.timezone('UTC', h.at), 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'),
+            h.actor, h.material_version,
+            pg_catalog.has_table_privilege($4, 'workflow.timeline', 'SELECT')
+       FROM workflow.history h
+      WHERE h.tenant_id OPERATOR(pg_catalog.=) $1 AND h.instance_id OPERATOR(pg_catalog.=) $2
+        AND h.revision OPERATOR(pg_catalog.=) $3",
+    &[TEXT, UUID, BIGINT, OID],
+);

@@ -1,0 +1,28 @@
+//! Every SQL statement of the engine (but the pages of the worklist, beside this file), and the order
+//! in which a call takes its locks.
+//!
+//! Lock order within one call: request key, business key or definition name (locks of our own, see
+//! `pg::wait`), then application, then instances by id, then tasks, then outbox. Locks are taken in
+//! one statement and data is read in the next: a row read in the statement that waited for it may
+//! be from before the wait.
+//!
+//! The statements run as the owner of the tables, under whatever search path the caller has: every
+//! name and every operator is qualified, and every one of them names the tenant.
+
+mod applications;
+mod definitions;
+mod history;
+mod identity;
+mod instances;
+mod reading;
+mod requests;
+mod tasks;
+
+pub use applications::*;
+pub use definitions::*;
+pub use history::*;
+pub use identity::*;
+pub use instances::*;
+pub use reading::*;
+pub use requests::*;
+pub use tasks::*;
