@@ -10,7 +10,7 @@ DECLARE
     participant constant text[] := reader || ARRAY['wf_decide', 'wf_lock', 'wf_send', 'wf_start',
         'wf_supersede_material', 'wf_task_claim', 'wf_task_delegate', 'wf_task_release',
         'wf_task_transfer', 'wf_transition', 'wf_try_transition', 'wf_withdraw'];
-    privileged constant text[] := ARRAY['wf_seat_add', 'wf_seat_remove', 'wf_task_assign'];
+    privileged constant text[] := ARRAY['wf_cancel', 'wf_seat_add', 'wf_seat_remove', 'wf_task_assign'];
     granted text[];
     call record;
 BEGIN
@@ -31,8 +31,9 @@ BEGIN
         WHEN 'participant' THEN participant
         WHEN 'backend' THEN participant || privileged || ARRAY['wf_as']
         WHEN 'worker' THEN reader
-        WHEN 'operator' THEN reader || privileged || ARRAY['wf_member_remove', 'wf_member_set', 'wf_verify']
-        WHEN 'designer' THEN reader || ARRAY['wf_define']
+        WHEN 'operator' THEN reader || privileged || ARRAY['wf_adopt', 'wf_member_remove', 'wf_member_set',
+            'wf_migrate', 'wf_migrate_all', 'wf_purge', 'wf_purge_all', 'wf_verify']
+        WHEN 'designer' THEN reader || ARRAY['wf_activate', 'wf_define']
     END;
     IF granted IS NULL THEN
         RAISE EXCEPTION USING
@@ -53,7 +54,7 @@ BEGIN
           JOIN pg_proc p ON p.oid = d.objid
          WHERE e.extname = 'workflow' AND p.proname = ANY (granted)
     LOOP
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', call.signature, role_name);
+        EXECUTE format('GRANT EXECUTE ON ROUTINE %s TO %I', call.signature, role_name);
         -- A GRANT by somebody who may not grant is only a warning.
         IF NOT has_function_privilege(role_name, call.signature, 'EXECUTE') THEN
             RAISE EXCEPTION USING
@@ -70,5 +71,5 @@ BEGIN
     RETURN capability;
 END
 $function$;
-COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker, operator (members, wf_verify), designer (wf_define). For the owner of the functions. Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
+COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker, operator (members, upkeep), designer (wf_define, wf_activate). For the owner of the functions. Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
 REVOKE ALL ON FUNCTION wf_grant FROM PUBLIC;

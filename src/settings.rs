@@ -24,6 +24,7 @@ static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(N
 static ROLES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static TRACEPARENT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
+static REQUEST_RETENTION: GucSetting<i32> = GucSetting::<i32>::new(30 * 24 * 60 * 60);
 static LOG_REFUSALS: GucSetting<bool> = GucSetting::<bool>::new(true);
 
 /// Registers them. Without preloading this happens at the first call of a session.
@@ -77,6 +78,16 @@ pub fn define() {
         GucContext::Userset,
         GucFlags::UNIT_MS,
     );
+    GucRegistry::define_int_guc(
+        c"workflow.request_retention",
+        c"How long request keys are kept, before wf_purge removes them.",
+        c"A command that is repeated later than that is carried out again.",
+        &REQUEST_RETENTION,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_S,
+    );
     GucRegistry::define_bool_guc(
         c"workflow.log_refusals",
         c"Writes one line to the server log for each refused command.",
@@ -123,6 +134,11 @@ pub fn traceparent() -> Result<Option<String>, Report> {
 /// `workflow.wait_ms`
 pub fn wait_ms() -> i32 {
     WAIT_MS.get()
+}
+
+/// `workflow.request_retention`, in seconds.
+pub fn request_retention() -> i32 {
+    REQUEST_RETENTION.get()
 }
 
 /// `workflow.log_refusals`

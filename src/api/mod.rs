@@ -1,9 +1,13 @@
 //! The SQL functions: arguments in, answer out, one file per group.
 
+pub mod adopt;
 pub mod answer;
+pub mod cancel;
 pub mod decide;
 pub mod define;
 pub mod identity;
+pub mod migrate;
+pub mod purge;
 pub mod query;
 pub mod seat;
 pub mod send;

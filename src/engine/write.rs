@@ -24,6 +24,8 @@ pub struct Remarks<'a> {
     pub task: Option<Uuid>,
     /// For whom the actor acts, if not for themselves.
     pub on_behalf_of: Option<&'a str>,
+    /// The state that was left, where it is one of another version.
+    pub left: Option<&'a str>,
 }
 
 /// The conditional update. False if the row is held by somebody else, or no longer as it was read.
@@ -83,6 +85,34 @@ pub fn move_to_material(
             Value::Bool(now.closed),
             Value::Bigint(now.entered_revision),
             Value::Bigint(now.work),
+        ],
+    );
+    moved.count() == 1
+}
+
+/// The same into another version of its definition.
+pub fn move_to_version(
+    command: &Command<'_>,
+    to: &Published,
+    before: &InstanceRow,
+    plan: &Plan,
+) -> bool {
+    let rest = &to.machine.states[plan.rest()];
+    let entered = plan.entered_revision.unwrap_or(before.entered_revision);
+    let moved = command.spi.run(
+        &statements::MIGRATE_INSTANCE,
+        &[
+            command.tenant(),
+            Value::Uuid(before.instance.id),
+            Value::Bigint(before.instance.revision),
+            Value::Bigint(before.work),
+            Value::Uuid(before.definition_id),
+            Value::Uuid(to.id),
+            Value::Text(&rest.name),
+            Value::Bigint(plan.revision),
+            Value::Int(plan.round),
+            Value::Bool(rest.is_final),
+            Value::Bigint(entered),
         ],
     );
     moved.count() == 1
@@ -253,7 +283,8 @@ fn record_step(
     remarks: Remarks<'_>,
 ) -> Result<(), Failure> {
     let states = &scene.definition.machine.states;
-    let from_state = Value::optional(step.from, |from| Value::Text(&states[from].name));
+    let from_state = step.from.map(|from| states[from].name.as_str());
+    let from_state = Value::optional(from_state.or(remarks.left), Value::Text);
     let to_state = Value::Text(&states[step.to].name);
     let event = Value::optional(step.event.as_deref(), Value::Text);
     let decision = Value::optional(step.decision.map(Decision::as_str), Value::Text);

@@ -3,6 +3,7 @@
 //! The rest of the crate sees safe types: a [`call::Call`] with its arguments, [`spi::Spi`] with
 //! its statements, a [`report::Report`] to raise.
 
+pub mod append_only;
 pub mod backend;
 pub mod call;
 pub mod entry;

@@ -11,6 +11,7 @@
 mod authority;
 mod chain;
 mod command;
+mod operate;
 mod seats;
 mod task;
 pub mod votes;
@@ -18,6 +19,7 @@ pub mod votes;
 #[cfg(test)]
 mod tests;
 
+pub use operate::{adopt, cancel, migrate};
 pub use seats::{add_seat, remove_seat, withdraw};
 pub use task::{
     Ended, Handover, Holding, Vote, VotePlan, assign, claim, delegate, release, transfer, vote,
@@ -147,6 +149,8 @@ pub enum StepKind {
     Seat,
     /// The instance was ended from outside its machine.
     Cancel,
+    /// The instance went over to another version of its definition.
+    Migrate,
 }
 
 impl StepKind {
@@ -158,6 +162,7 @@ impl StepKind {
             StepKind::Supersede => "supersede",
             StepKind::Seat => "seat",
             StepKind::Cancel => "cancel",
+            StepKind::Migrate => "migrate",
         }
     }
 }
@@ -167,7 +172,8 @@ impl StepKind {
 pub struct Step {
     /// Its kind.
     pub kind: StepKind,
-    /// State that is left; `None` for the start.
+    /// State that is left; `None` for the start, and for a migration, which leaves a state of
+    /// another machine.
     pub from: Option<StateId>,
     /// State that is entered, or stayed in by a supersede.
     pub to: StateId,
