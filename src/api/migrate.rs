@@ -218,11 +218,7 @@ impl Migration {
 
     /// Every refusal is known before the first write. Instances that are not to be had within the
     /// budget are left where they are, and counted.
-    fn decide(
-        &self,
-        command: &Command<'_>,
-        ids: &[Uuid],
-    ) -> Result<(Vec<Change>, usize), Failure> {
+    fn decide(&self, command: &Command<'_>, ids: &[Uuid]) -> Result<(Vec<Change>, usize), Failure> {
         // Running out of time is no failure here.
         let budget = Budget::new(settings::wait_ms(), true);
         let mut changes = Vec::new();

@@ -1,5 +1,7 @@
 //! `wf_purge`: removes whole closed instances, and what has outlived its use.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use uuid::Uuid;
 use workflow_core::outcome::Outcome;
@@ -12,6 +14,7 @@ use crate::pg::append_only::permit_delete;
 use crate::pg::call::Call;
 use crate::pg::entry::Answer;
 use crate::pg::report::Report;
+use crate::pg::spi::Statement;
 use crate::pg::value::{Interval, Time, Value};
 use crate::settings;
 use crate::store::statements;
@@ -41,11 +44,7 @@ pub fn check_limit(limit: i32) -> Result<i32, Report> {
     Ok(limit)
 }
 
-fn remove(
-    command: &Command<'_>,
-    closed_before: Interval,
-    limit: i64,
-) -> Result<Outcome, Failure> {
+fn remove(command: &Command<'_>, closed_before: Interval, limit: i64) -> Result<Outcome, Failure> {
     let key = [Value::Interval(closed_before)];
     let row = command.spi.one(&statements::LONG_AGO, &key);
     let row = row.ok_or_else(|| Report::invalid("closed_before is no interval"))?;
@@ -58,7 +57,11 @@ fn remove(
     let keys_before = Time(Time::now().0 - i64::from(settings::request_retention()) * 1_000_000);
     let requests = command.spi.run(
         &statements::PURGE_REQUESTS,
-        &[command.tenant(), Value::Time(keys_before), Value::Bigint(limit)],
+        &[
+            command.tenant(),
+            Value::Time(keys_before),
+            Value::Bigint(limit),
+        ],
     );
     let refusals = command.spi.run(
         &statements::PURGE_REFUSALS,
@@ -84,7 +87,8 @@ fn remove(
     })
 }
 
-/// Gives how many instances went, and how many applications with their last one.
+/// Gives how many instances went, and how many applications with their last one. An instance goes
+/// only while its application is ours, so that no application is left over.
 fn remove_instances(
     command: &Command<'_>,
     before: Time,
@@ -99,12 +103,16 @@ fn remove_instances(
             Value::Bigint(limit),
         ],
     );
-    let mut instances = Vec::new();
-    let mut applications = Vec::new();
+    let mut candidates = Vec::new();
     for row in found.rows() {
-        instances.push(row.uuid(0)?);
-        applications.push(row.uuid(1)?);
+        candidates.push((row.uuid(0)?, row.uuid(1)?));
     }
+    let applications: BTreeSet<Uuid> = candidates.iter().map(|(_, of)| *of).collect();
+    let applications: Vec<Uuid> = applications.into_iter().collect();
+    let applications = chosen(command, &statements::LOCK_APPLICATIONS, &applications)?;
+    candidates.retain(|(_, application)| applications.binary_search(application).is_ok());
+    let instances: Vec<Uuid> = candidates.into_iter().map(|(id, _)| id).collect();
+    let instances = chosen(command, &statements::LOCK_CLOSED_INSTANCES, &instances)?;
     if instances.is_empty() {
         return Ok((0, 0));
     }
@@ -116,26 +124,26 @@ fn remove_instances(
     if removed.count() != instances.len() as u64 {
         return Err(trigger_interfered("a trigger kept an instance"));
     }
-    applications.sort_unstable();
-    applications.dedup();
-    let idle = remove_applications(command, &applications)?;
-    Ok((instances.len() as u64, idle))
+    let idle = chosen(command, &statements::IDLE_APPLICATIONS, &applications)?;
+    remove_applications(command, &idle)?;
+    Ok((removed.count(), idle.len() as u64))
 }
 
-/// Removes those that have no instance left. Locked in one statement, looked at in the next: an
-/// instance that has been started in the meantime is then seen.
-fn remove_applications(command: &Command<'_>, ids: &[Uuid]) -> Result<u64, Failure> {
-    let chosen = |statement, ids: &[Uuid]| -> Result<Vec<Uuid>, Report> {
-        let key = [command.tenant(), Value::Uuids(ids)];
-        let rows = command.spi.run(statement, &key);
-        rows.rows().map(|row| row.uuid(0)).collect()
-    };
-    let locked = chosen(&statements::LOCK_APPLICATIONS, ids)?;
-    let idle = chosen(&statements::IDLE_APPLICATIONS, &locked)?;
-    if idle.is_empty() {
-        return Ok(0);
+/// Which of these ids a statement gives, in order.
+fn chosen(command: &Command<'_>, statement: &Statement, ids: &[Uuid]) -> Result<Vec<Uuid>, Report> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
     }
-    let key = [command.tenant(), Value::Uuids(&idle)];
+    let key = [command.tenant(), Value::Uuids(ids)];
+    let rows = command.spi.run(statement, &key);
+    rows.rows().map(|row| row.uuid(0)).collect()
+}
+
+fn remove_applications(command: &Command<'_>, idle: &[Uuid]) -> Result<(), Failure> {
+    if idle.is_empty() {
+        return Ok(());
+    }
+    let key = [command.tenant(), Value::Uuids(idle)];
     permit_delete("materials", || {
         command.spi.run(&statements::PURGE_MATERIALS, &key).count()
     });
@@ -143,7 +151,7 @@ fn remove_applications(command: &Command<'_>, ids: &[Uuid]) -> Result<u64, Failu
     if removed.count() != idle.len() as u64 {
         return Err(trigger_interfered("a trigger kept an application"));
     }
-    Ok(removed.count())
+    Ok(())
 }
 
 /// The lowest id of version 7 that can have been made after a moment.

@@ -127,9 +127,13 @@ impl Application<'_> {
             ));
         }
         match self.new {
-            Some(material) => {
-                insert_material(command, self.id, self.material_version, material, Time::now())
-            }
+            Some(material) => insert_material(
+                command,
+                self.id,
+                self.material_version,
+                material,
+                Time::now(),
+            ),
             None => Ok(()),
         }
     }

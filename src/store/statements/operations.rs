@@ -62,8 +62,7 @@ pub static LONG_AGO: Statement = Statement::new(
 );
 
 /// Closed instances whose last step was before $3 and whose events have all left the outbox. Ids
-/// are in order of time, so one that was made after $2 cannot have closed before. Rows in use by
-/// somebody else are passed over.
+/// are in order of time, so one that was made after $2 cannot have closed before.
 pub static PURGEABLE_INSTANCES: Statement = Statement::new(
     "SELECT i.id, i.application_id
        FROM workflow.instances i
@@ -78,9 +77,19 @@ pub static PURGEABLE_INSTANCES: Statement = Statement::new(
                          WHERE o.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
                            AND o.aggregateid OPERATOR(pg_catalog.=) i.id::pg_catalog.text)
       ORDER BY i.id
-      LIMIT $4
-        FOR UPDATE SKIP LOCKED",
+      LIMIT $4",
     &[TEXT, UUID, TIME, BIGINT],
+);
+
+/// Never waits: an instance that somebody holds is left alone.
+pub static LOCK_CLOSED_INSTANCES: Statement = Statement::new(
+    "SELECT i.id
+       FROM workflow.instances i
+      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) ANY ($2)
+        AND i.closed
+      ORDER BY i.id
+        FOR UPDATE SKIP LOCKED",
+    &[TEXT, UUIDS],
 );
 
 /// Rows that belong to instances, each with the table whose guard lets the statement through.

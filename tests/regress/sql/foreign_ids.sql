@@ -10,6 +10,7 @@ INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED'
     ($$wf_explain(%1$L)$$), ($$wf_seat_add(%1$L, '{"name": "s"}', 1)$$), ($$wf_seat_add(%1$L, '{"name": "reviewer"}', 7)$$), ($$wf_seat_remove(%1$L, 'reviewer', 1)$$), ($$wf_withdraw(%1$L, 1)$$), ($$wf_withdraw(%1$L, 7, on_refusal => 'return')$$),
     ($$wf_decide(%3$L, 'APPROVE', 1, 1)$$), ($$wf_decide(%3$L, 'NONE', 7, 7)$$), ($$wf_decide(%3$L, 'APPROVE', 1, 1, on_refusal => 'return')$$), ($$wf_task_claim(%3$L)$$), ($$wf_task_claim(%3$L, 60000, on_refusal => 'return')$$),
     ($$wf_task_release(%3$L)$$), ($$wf_task_assign(%3$L, 'bob')$$), ($$wf_task_delegate(%3$L, 'bob')$$), ($$wf_task_transfer(%3$L, 'bob')$$), ($$wf_worklist(after => %3$L, overdue_first => true)$$),
+    ($$wf_cancel(%1$L, 'x', 1)$$), ($$wf_cancel(%1$L, 'x', 7, on_refusal => 'return')$$),
     ($$wf_supersede_material(%2$L, 1, '{}')$$), ($$wf_supersede_material(%2$L, 7, '{}')$$), ($$wf_supersede_material(%2$L, 1, '{}', on_refusal => 'return')$$);
 CREATE FUNCTION pg_temp.whole(command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

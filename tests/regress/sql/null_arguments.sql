@@ -2,6 +2,7 @@
 -- argument of every function is tried once, all others being right.
 SELECT t.see(o) FROM wf_start('lamp', 'nulls', '{}', actor => 'ann') o;
 SELECT t.panel('nulls', '{"seats": [{"name": "a", "roles": []}, {"name": "b", "roles": []}]}');
+SELECT d.version FROM wf_define(jsonb_set(wf_export('nulls'), '{description}', '"another"'), activate => false) d;
 SELECT t.open_panel('nulls', 'nulls-panel', 'ann');
 SELECT o.applied FROM wf_member_set('nulls-member', '{}') o;
 CREATE TEMP TABLE given (function text, argument text, value text);
@@ -34,16 +35,23 @@ SELECT f, a, v FROM (VALUES
     ('wf_withdraw', 'instance', format('%L', t.i('nulls-panel'))), ('wf_withdraw', 'expected_revision', '1'), ('wf_withdraw', 'comment', $$'so'$$),
     ('wf_worklist', 'role', $$'fin'$$), ('wf_worklist', 'assignee', $$'bob'$$), ('wf_worklist', 'overdue_first', 'true'), ('wf_worklist', 'limit_rows', '3'),
     ('wf_worklist', 'after', format('%L', t.task('nulls-panel', 'a'))),
-    ('wf_explain', 'instance', format('%L', t.i('nulls-panel')))) x(f, a, v)
+    ('wf_explain', 'instance', format('%L', t.i('nulls-panel'))),
+    ('wf_activate', 'definition', $$'lamp'$$), ('wf_activate', 'version', '1'),
+    ('wf_cancel', 'instance', format('%L', t.i('nulls'))), ('wf_cancel', 'reason', $$'so'$$), ('wf_cancel', 'expected_revision', '1'),
+    ('wf_adopt', 'definition', $$'lamp'$$), ('wf_adopt', 'business_key', $$'nulls-3'$$), ('wf_adopt', 'state', $$'ON'$$), ('wf_adopt', 'material', $$'{}'$$),
+    ('wf_adopt', 'material_version', '1'), ('wf_adopt', 'version', '1'), ('wf_adopt', 'dry_run', 'false'),
+    ('wf_migrate', 'definition', $$'nulls'$$), ('wf_migrate', 'from_version', '1'), ('wf_migrate', 'to_version', '2'), ('wf_migrate', 'state_map', $$'{}'$$),
+    ('wf_migrate', 'dry_run', 'true'), ('wf_migrate', 'limit_rows', '1'),
+    ('wf_purge', 'closed_before', $$'100 years'$$), ('wf_purge', 'limit_rows', '1')) x(f, a, v)
 UNION ALL
 SELECT f, a, v FROM unnest('{wf_transition,wf_try_transition,wf_check}'::text[]) f CROSS JOIN (VALUES
     ('instance', format('%L', t.i('nulls'))), ('from_state', $$'OFF'$$), ('to_state', $$'ON'$$), ('expected_revision', '1'),
     ('material_version', '1'), ('event', $$'PRESS'$$), ('comment', $$'so'$$), ('payload', $$'{}'$$), ('request_id', $$'nulls'$$),
     ('lease_key', NULL), ('fence', NULL), ('wait_ms', '0')) x(a, v)
 UNION ALL
-SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw}'::text[]) f
+SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_activate,wf_cancel,wf_adopt,wf_migrate,wf_purge}'::text[]) f
 UNION ALL
-SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain}'::text[]) f
+SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain,wf_activate,wf_cancel,wf_adopt,wf_migrate,wf_purge}'::text[]) f
  CROSS JOIN (VALUES ('tenant', $$'default'$$), ('actor', $$'ann'$$), ('roles', $$'{}'$$), ('identity_token', NULL)) x(a, v);
 
 CREATE FUNCTION pg_temp.call(f text, missing text) RETURNS text LANGUAGE plpgsql AS $$
