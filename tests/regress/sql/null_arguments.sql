@@ -84,6 +84,8 @@ SELECT t.refusal($$SELECT * FROM wf_as('a', 'b', NULL)$$);
 SELECT t.refusal($$SELECT * FROM wf_as('a', 'b', '{NULL}')$$);
 SELECT t.refusal($$SELECT wf_grant(NULL, 'reader')$$);
 SELECT t.refusal($$SELECT wf_grant('pg_monitor', NULL)$$);
+SELECT t.refusal($$SELECT wf_revoke(NULL, 'reader')$$);
+SELECT t.refusal($$SELECT wf_revoke('pg_monitor', NULL)$$);
 SELECT * FROM t.count('nulls');
 SELECT o.applied FROM wf_member_remove('nulls-member') o;
 SELECT * FROM wf_verify();
