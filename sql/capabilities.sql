@@ -16,6 +16,7 @@ WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('function wf_lock', 'participant'),
     ('function wf_member_remove', 'operator'),
     ('function wf_member_set', 'operator'),
+    ('function wf_run_due', 'worker'),
     ('function wf_seat_add', 'backend operator'),
     ('function wf_seat_remove', 'backend operator'),
     ('function wf_send', 'participant'),
@@ -36,6 +37,7 @@ WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('function wf_worklist', 'reader'),
     ('table refusals', 'operator'),
     ('view capabilities', 'reader'),
+    ('view pending_timers', 'reader'),
     ('view timeline', 'reader'),
     ('view worklist', 'reader'),
     ('view worklist_counts', 'reader')

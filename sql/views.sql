@@ -86,3 +86,18 @@ SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of,
   ) e
  WHERE e.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
 COMMENT ON VIEW workflow.timeline IS 'What happened to an instance, in words: steps, votes, changes of hands, and refusals (one''s own, or all for those who may read workflow.refusals). Order by at, revision, work.';
+
+CREATE VIEW workflow.pending_timers WITH (security_barrier) AS
+SELECT t.instance_id, i.application_id, a.business_key, i.definition, i.state, i.revision, t.event,
+       t.due_at, t.next_at, t.attempts, t.error
+  FROM workflow.timers t
+  JOIN workflow.instances i
+    ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id AND i.id OPERATOR(pg_catalog.=) t.instance_id
+   AND i.entered_revision OPERATOR(pg_catalog.=) t.entered_revision
+  JOIN workflow.applications a
+    ON a.tenant_id OPERATOR(pg_catalog.=) i.tenant_id AND a.id OPERATOR(pg_catalog.=) i.application_id
+ WHERE NOT i.closed
+   AND t.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.pending_timers IS 'What time will do to the open instances of the caller''s tenant. Order by next_at.';
+COMMENT ON COLUMN workflow.pending_timers.next_at IS 'When it is tried: due_at, or later if it has failed.';
+COMMENT ON COLUMN workflow.pending_timers.error IS 'How it failed last.';

@@ -41,6 +41,7 @@ sql_functions! {
     "wf_seat_add" => api::seat::add,
     "wf_seat_remove" => api::seat::remove,
     "wf_withdraw" => api::seat::withdraw,
+    "wf_run_due" => api::timer::run_due,
     "wf_worklist" => api::worklist::worklist,
     "wf_explain" => api::worklist::explain,
     "wf_current_tenant" => api::identity::current_tenant,

@@ -23,6 +23,7 @@ static TENANT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(
 static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static ROLES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static TRACEPARENT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static TEST_CLOCK: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
 static LOG_REFUSALS: GucSetting<bool> = GucSetting::<bool>::new(true);
 
@@ -67,6 +68,14 @@ pub fn define() {
             GucFlags::default(),
         );
     }
+    GucRegistry::define_string_guc(
+        c"workflow.test_clock",
+        c"Moment by which timers and due dates are set and found due, for tests.",
+        c"A timestamp with time zone; empty: the server's clock.",
+        &TEST_CLOCK,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
     GucRegistry::define_int_guc(
         c"workflow.wait_ms",
         c"Total time a command may wait for locks.",
@@ -118,6 +127,11 @@ pub fn roles() -> Result<Option<Vec<String>>, Report> {
 /// `workflow.traceparent`, if set and not empty.
 pub fn traceparent() -> Result<Option<String>, Report> {
     text(&TRACEPARENT)
+}
+
+/// `workflow.test_clock`, if set and not empty.
+pub fn test_clock() -> Result<Option<String>, Report> {
+    text(&TEST_CLOCK)
 }
 
 /// `workflow.wait_ms`

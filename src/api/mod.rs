@@ -10,6 +10,7 @@ pub mod send;
 pub mod start;
 pub mod supersede;
 pub mod task;
+pub mod timer;
 pub mod transition;
 pub mod upkeep;
 pub mod worklist;

@@ -30,6 +30,11 @@ WITH i AS (
               FROM pg_catalog.jsonb_each(COALESCE(s.value OPERATOR(pg_catalog.->) 'on',
                                                   '{}'::pg_catalog.jsonb)) o(key, value)
             UNION ALL
+            SELECT pg_catalog.concat('after.', o.key), o.value
+              FROM pg_catalog.jsonb_each(COALESCE(s.value OPERATOR(pg_catalog.->) 'after',
+                                                  '{}'::pg_catalog.jsonb)) o(key, value)
+             WHERE o.key OPERATOR(pg_catalog.<>) 'restart'
+            UNION ALL
             SELECT NULL, s.value OPERATOR(pg_catalog.->) 'always'
              WHERE s.value OPERATOR(pg_catalog.?) 'always') e
      WHERE d.name OPERATOR(pg_catalog.=) ANY (SELECT i.definition FROM i)
@@ -83,12 +88,49 @@ WITH i AS (
       FROM workflow.tasks k
      WHERE ($1 IS NULL OR k.tenant_id OPERATOR(pg_catalog.=) $1)
        AND ($2 IS NULL OR k.instance_id OPERATOR(pg_catalog.=) $2)
+), m AS (
+    SELECT *
+      FROM workflow.timers r
+     WHERE ($1 IS NULL OR r.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR r.instance_id OPERATOR(pg_catalog.=) $2)
 ), x AS (
     SELECT *
       FROM workflow.outbox o
      WHERE ($1 IS NULL OR o.tenant_id OPERATOR(pg_catalog.=) $1)
        AND ($2 IS NULL OR o.aggregateid OPERATOR(pg_catalog.=) $2::pg_catalog.text)
 )
+SELECT 2, 'time_acts_in_its_own_name', h.tenant_id, h.instance_id,
+       pg_catalog.format('revision %s: %s by %s', h.revision, COALESCE(h.event, 'always'), h.actor)
+  FROM h
+ WHERE h.event IS NOT NULL
+   AND (pg_catalog.starts_with(h.event, 'after.')
+        OR h.actor OPERATOR(pg_catalog.=) 'workflow.timer'
+        OR h.proof OPERATOR(pg_catalog.=) 'engine'::workflow.proof)
+   AND NOT (pg_catalog.starts_with(h.event, 'after.')
+            AND h.actor OPERATOR(pg_catalog.=) 'workflow.timer'
+            AND h.proof OPERATOR(pg_catalog.=) 'engine'::workflow.proof)
+UNION ALL
+SELECT 2, 'timers_belong_to_a_visit', m.tenant_id, m.instance_id,
+       pg_catalog.format('%s of revision %s, which entered no state', m.event, m.entered_revision)
+  FROM m
+ WHERE NOT EXISTS (SELECT FROM workflow.history e
+                    WHERE e.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                      AND e.instance_id OPERATOR(pg_catalog.=) m.instance_id
+                      AND e.revision OPERATOR(pg_catalog.=) m.entered_revision)
+UNION ALL
+SELECT 2, 'timers_fire_once', m.tenant_id, m.instance_id,
+       pg_catalog.format('%s of revision %s has fired and is still there', m.event, m.entered_revision)
+  FROM m
+ CROSS JOIN LATERAL (SELECT e.event
+                       FROM workflow.history e
+                      WHERE e.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                        AND e.instance_id OPERATOR(pg_catalog.=) m.instance_id
+                        AND e.revision OPERATOR(pg_catalog.>) m.entered_revision
+                        AND e.step OPERATOR(pg_catalog.=) 'edge'::workflow.step
+                      ORDER BY e.revision
+                      LIMIT 1) way_out
+ WHERE way_out.event OPERATOR(pg_catalog.=) m.event
+UNION ALL
 SELECT 1, 'revision_counts_history', i.tenant_id, i.id,
        pg_catalog.format('revision %s, history rows %s, last one %s', i.revision,
                          COALESCE(ends.steps, 0), COALESCE(ends.revision, 0))
@@ -218,6 +260,7 @@ SELECT 8, 'rows_belong_to_an_instance', o.tenant_id, o.instance_id,
        pg_catalog.format('%s of no instance of this tenant', o.what)
   FROM (SELECT h.tenant_id, h.instance_id, 'history' AS what FROM h
         UNION ALL SELECT t.tenant_id, t.instance_id, 'a task' FROM t
+        UNION ALL SELECT m.tenant_id, m.instance_id, 'a timer' FROM m
         UNION ALL SELECT x.tenant_id, x.aggregateid::pg_catalog.uuid, 'an event' FROM x
         UNION ALL SELECT l.tenant_id, l.instance_id, 'a row of the task log' FROM workflow.task_log l
                    WHERE ($1 IS NULL OR l.tenant_id OPERATOR(pg_catalog.=) $1)
