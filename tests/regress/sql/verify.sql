@@ -1,7 +1,7 @@
 -- wf_verify is no ornament: each kind of damage that a superuser can do behind the engine's back is named,
 -- with the instances that have it, and nothing else is.
 SELECT * FROM wf_define('{"id": "verify", "initial": "A", "states": {
-    "A": {"meta": {"task": {"seats": [{"name": "s"}]}, "on_supersede": "stay"}, "on": {"YES": {"target": "B", "meta": {"decision": "approve"}}, "PASS": {"target": "B", "meta": {"publish": false}}}},
+    "A": {"after": {"PT1H": "B"}, "meta": {"task": {"seats": [{"name": "s"}]}, "on_supersede": "stay"}, "on": {"YES": {"target": "B", "meta": {"decision": "approve"}}, "PASS": {"target": "B", "meta": {"publish": false}}}},
     "B": {"meta": {"on_supersede": "stay"}, "on": {"BACK": "A", "END": "C"}}, "C": {"type": "final"}}}');
 SELECT o.applied FROM wf_start('verify', 'verify', '{}') o;
 SELECT o.applied FROM wf_send(t.i('verify'), 'YES', NULL, 1, 1) o;
@@ -49,5 +49,10 @@ SELECT what, pg_temp.after(damage) FROM (VALUES
     (22, 'definition gone', 'DELETE FROM workflow.definitions WHERE name = ''verify'''),
     (23, 'final but open', 'UPDATE workflow.instances SET state = ''C'' WHERE id = $i'),
     (24, 'two decisions in a round', 'DROP INDEX workflow.history_decision; UPDATE workflow.history SET decision = ''approve'', round = 1 WHERE instance_id = $i AND revision = 3'),
-    (25, 'no damage', 'SELECT 1')) x(n, what, damage) ORDER BY n;
+    (25, 'no damage', 'SELECT 1'),
+    (26, 'somebody in the name of time', 'UPDATE workflow.history SET actor = ''workflow.timer'' WHERE instance_id = $i AND revision = 2'),
+    (27, 'time in the name of somebody', 'UPDATE workflow.history SET event = ''after.PT1H'' WHERE instance_id = $i AND revision = 3'),
+    (28, 'timer of no entry', 'UPDATE workflow.timers SET entered_revision = 9 WHERE instance_id = $i AND entered_revision = 3'),
+    (29, 'timer that has fired', 'UPDATE workflow.history SET event = ''after.PT1H'', decision = NULL, actor = ''workflow.timer'', proof = ''engine'' WHERE instance_id = $i AND revision = 2'),
+    (30, 'timer of another tenant', 'UPDATE workflow.timers SET tenant_id = ''other'' WHERE instance_id = $i')) x(n, what, damage) ORDER BY n;
 SELECT * FROM wf_verify();

@@ -43,6 +43,7 @@ my %calls = (
 	wf_whoami => q{wf_whoami()},
 	wf_member_set => q{wf_member_set('ann', '{}')},
 	wf_member_remove => q{wf_member_remove('ann')},
+	wf_run_due => q{wf_run_due()},
 	wf_verify => q{wf_verify()});
 is_value(
 	$node, 'app', q{
