@@ -11,6 +11,10 @@ DECLARE
         'wf_supersede_material', 'wf_task_claim', 'wf_task_delegate', 'wf_task_release',
         'wf_task_transfer', 'wf_transition', 'wf_try_transition', 'wf_withdraw'];
     privileged constant text[] := ARRAY['wf_seat_add', 'wf_seat_remove', 'wf_task_assign'];
+    worker constant text[] := reader || ARRAY['wf_inbox_accept', 'wf_outbox_ack', 'wf_outbox_claim',
+        'wf_outbox_nack', 'wf_outbox_subscribe'];
+    delivery constant text[] := ARRAY['wf_outbox_requeue', 'wf_outbox_skip', 'wf_outbox_subscribe',
+        'wf_outbox_unsubscribe'];
     granted text[];
     call record;
 BEGIN
@@ -30,8 +34,8 @@ BEGIN
         WHEN 'reader' THEN reader
         WHEN 'participant' THEN participant
         WHEN 'backend' THEN participant || privileged || ARRAY['wf_as']
-        WHEN 'worker' THEN reader
-        WHEN 'operator' THEN reader || privileged || ARRAY['wf_member_remove', 'wf_member_set', 'wf_verify']
+        WHEN 'worker' THEN worker
+        WHEN 'operator' THEN reader || privileged || delivery || ARRAY['wf_member_remove', 'wf_member_set', 'wf_verify']
         WHEN 'designer' THEN reader || ARRAY['wf_define']
     END;
     IF granted IS NULL THEN
@@ -64,11 +68,14 @@ BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA workflow TO %I', role_name);
     EXECUTE format('GRANT SELECT ON workflow.worklist, workflow.worklist_counts, workflow.timeline TO %I',
                    role_name);
+    IF capability IN ('worker', 'operator') THEN
+        EXECUTE format('GRANT SELECT ON workflow.outbox_lag, workflow.dead_letters TO %I', role_name);
+    END IF;
     IF capability = 'operator' THEN
         EXECUTE format('GRANT SELECT ON workflow.refusals TO %I', role_name);
     END IF;
     RETURN capability;
 END
 $function$;
-COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker, operator (members, wf_verify), designer (wf_define). For the owner of the functions. Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
+COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker (consumes events), operator (members, consumers, dead letters, wf_verify), designer (wf_define). For the owner of the functions. Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
 REVOKE ALL ON FUNCTION wf_grant FROM PUBLIC;
