@@ -239,6 +239,22 @@ SELECT 5, 'what_is_delivered_is_an_event', w.tenant_id, w.instance_id,
                       AND x.revision OPERATOR(pg_catalog.=) w.revision
                       AND x.id OPERATOR(pg_catalog.=) w.id)
 UNION ALL
+SELECT 5, 'events_reach_their_consumers', x.tenant_id, x.aggregateid::pg_catalog.uuid,
+       pg_catalog.format('revision %s is not acknowledged by %s, and does not wait for anybody',
+                         x.revision, c.consumer)
+  FROM x
+  JOIN workflow.consumers c ON c.tenant_id OPERATOR(pg_catalog.=) x.tenant_id
+                           AND c.subscribed_at OPERATOR(pg_catalog.<) x.occurred_at
+ WHERE NOT EXISTS (SELECT FROM w
+                    WHERE w.tenant_id OPERATOR(pg_catalog.=) x.tenant_id
+                      AND w.instance_id OPERATOR(pg_catalog.=) x.aggregateid::pg_catalog.uuid
+                      AND w.revision OPERATOR(pg_catalog.=) x.revision)
+   -- two consumers acknowledged it at the same moment: the next claim removes it
+   AND NOT EXISTS (SELECT FROM workflow.outbox_unremoved n
+                    WHERE n.tenant_id OPERATOR(pg_catalog.=) x.tenant_id
+                      AND n.instance_id OPERATOR(pg_catalog.=) x.aggregateid::pg_catalog.uuid
+                      AND n.revision OPERATOR(pg_catalog.=) x.revision)
+UNION ALL
 SELECT 5, 'the_queue_is_behind_the_deliveries', d.tenant_id, d.instance_id,
        pg_catalog.format('revision %s is with %s, and the queue has revision %s', d.revision,
                          d.consumer, q.revision)

@@ -73,6 +73,16 @@ pub static CLAIM: Statement = Statement::queue(
     &[TEXT, TEXT, UUID, TIME, UUIDS, BIGINTS],
 );
 
+/// How many of these events there are.
+pub static COUNT_EVENTS: Statement = Statement::queue(
+    "SELECT FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS k (instance_id, revision)
+       JOIN workflow.outbox o
+         ON o.tenant_id OPERATOR(pg_catalog.=) $1
+        AND o.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
+        AND o.revision OPERATOR(pg_catalog.=) k.revision",
+    &[TEXT, UUIDS, BIGINTS],
+);
+
 /// Those of a claim's events that nobody else is at.
 pub static LOCK_CLAIMED: Statement = Statement::queue(
     "SELECT d.instance_id, d.revision, d.id, d.available_at, d.attempt
