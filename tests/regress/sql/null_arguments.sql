@@ -91,6 +91,8 @@ SELECT t.refusal($$SELECT * FROM wf_as('a', 'b', NULL)$$);
 SELECT t.refusal($$SELECT * FROM wf_as('a', 'b', '{NULL}')$$);
 SELECT t.refusal($$SELECT wf_grant(NULL, 'reader')$$);
 SELECT t.refusal($$SELECT wf_grant('pg_monitor', NULL)$$);
+SELECT t.refusal($$SELECT wf_revoke(NULL, 'reader')$$);
+SELECT t.refusal($$SELECT wf_revoke('pg_monitor', NULL)$$);
 SELECT * FROM t.count('nulls');
 SELECT o.applied FROM wf_outbox_unsubscribe('nulls') o;
 SELECT t.refusal($$SELECT * FROM wf_outbox_ack('nulls', gen_random_uuid(), '{NULL}')$$);
