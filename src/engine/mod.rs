@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod command;
+pub mod delivery;
 pub mod failure;
 pub mod identity;
 pub mod instance;
