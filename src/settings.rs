@@ -25,6 +25,9 @@ static ROLES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(N
 static TRACEPARENT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
 static LOG_REFUSALS: GucSetting<bool> = GucSetting::<bool>::new(true);
+static NOTIFY: GucSetting<bool> = GucSetting::<bool>::new(false);
+static OUTBOX_RETENTION: GucSetting<i32> = GucSetting::<i32>::new(7 * 24 * 60 * 60);
+static OUTBOX_MAX_ATTEMPTS: GucSetting<i32> = GucSetting::<i32>::new(10);
 
 /// Registers them. Without preloading this happens at the first call of a session.
 pub fn define() {
@@ -85,7 +88,39 @@ pub fn define() {
         GucContext::Suset,
         GucFlags::default(),
     );
+    define_delivery();
     backend::reserve_settings_prefix();
+}
+
+fn define_delivery() {
+    GucRegistry::define_bool_guc(
+        c"workflow.notify",
+        c"Wakes listeners of channel workflow_outbox when events were committed.",
+        c"Once per transaction, without content. A transaction that notifies cannot be prepared, and all of them commit one after the other.",
+        &NOTIFY,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.outbox_retention",
+        c"How long an event that no consumer waits for stays in the outbox.",
+        c"",
+        &OUTBOX_RETENTION,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_S,
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.outbox_max_attempts",
+        c"How often an event is handed to a consumer before it becomes a dead letter.",
+        c"",
+        &OUTBOX_MAX_ATTEMPTS,
+        1,
+        1_000_000,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
 }
 
 /// `workflow.identity`
@@ -128,6 +163,21 @@ pub fn wait_ms() -> i32 {
 /// `workflow.log_refusals`
 pub fn log_refusals() -> bool {
     LOG_REFUSALS.get()
+}
+
+/// `workflow.notify`
+pub fn notify() -> bool {
+    NOTIFY.get()
+}
+
+/// `workflow.outbox_retention`, in seconds
+pub fn outbox_retention() -> i32 {
+    OUTBOX_RETENTION.get()
+}
+
+/// `workflow.outbox_max_attempts`
+pub fn outbox_max_attempts() -> i32 {
+    OUTBOX_MAX_ATTEMPTS.get()
 }
 
 /// After a transaction a setting made for it is empty, not unset: both count as absent. One that

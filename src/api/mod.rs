@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod decide;
 pub mod define;
+pub mod delivery;
 pub mod identity;
 pub mod query;
 pub mod seat;

@@ -2,6 +2,7 @@
 //! itself is made in `workflow-core`; the SQL is in `store`.
 
 pub mod command;
+pub mod delivery;
 pub mod failure;
 pub mod identity;
 pub mod instance;

@@ -316,7 +316,16 @@ fn record_step(
     if published.count() != 1 {
         return Err(trigger_interfered("a trigger kept an outbox row out"));
     }
+    wake_consumers(command);
     Ok(())
+}
+
+/// Tells those who listen that there will be an event. PostgreSQL keeps one of several equal
+/// notifications of a transaction.
+pub fn wake_consumers(command: &Command<'_>) {
+    if settings::notify() {
+        command.spi.run(&statements::NOTIFY, &[]);
+    }
 }
 
 /// Opens the tasks of the state a plan comes to rest in; gives their ids.

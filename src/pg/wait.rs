@@ -197,6 +197,10 @@ pub enum LockKind {
     Definition = 3,
     /// A member while their row is written.
     Member = 4,
+    /// A message while the transaction that carries it out is open.
+    Message = 32,
+    /// The list of a tenant's consumers, while it changes; shared by those who rest on it.
+    Consumers = 33,
 }
 
 /// A transaction-level advisory lock in a space that SQL functions cannot reach (they use 1 and 2
@@ -239,11 +243,18 @@ impl KeyLock {
         })
     }
 
+    /// Shares the lock to the end of the transaction, if nobody has or awaits it for themselves.
+    pub fn try_share(&self) -> bool {
+        self.acquire_as(pg_sys::ShareLock, true)
+    }
+
     fn acquire(&self, only_if_free: bool) -> bool {
+        self.acquire_as(pg_sys::ExclusiveLock, only_if_free)
+    }
+
+    fn acquire_as(&self, mode: u32, only_if_free: bool) -> bool {
         // SAFETY: the tag is complete; a transaction-level lock is released with the transaction.
-        let result = unsafe {
-            pg_sys::LockAcquire(&self.0, pg_sys::ExclusiveLock as i32, false, only_if_free)
-        };
+        let result = unsafe { pg_sys::LockAcquire(&self.0, mode as i32, false, only_if_free) };
         result != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL
     }
 }

@@ -10,7 +10,9 @@
 //! name and every operator is qualified, and every one of them names the tenant.
 
 mod applications;
+mod claims;
 mod definitions;
+mod delivery;
 mod history;
 mod identity;
 mod instances;
@@ -19,7 +21,9 @@ mod requests;
 mod tasks;
 
 pub use applications::*;
+pub use claims::*;
 pub use definitions::*;
+pub use delivery::*;
 pub use history::*;
 pub use identity::*;
 pub use instances::*;
