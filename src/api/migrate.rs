@@ -16,6 +16,7 @@ use crate::engine::command::{self, Command, Common, checked};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, InProgress};
 use crate::engine::request::Fingerprint;
+use crate::engine::timer;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::call::Call;
@@ -277,6 +278,11 @@ impl Migration {
             ..Remarks::default()
         };
         if plan.entered_revision.is_none() {
+            let new = &self.to.machine.states[plan.rest()];
+            let old = self.from.machine.state(&row.instance.state);
+            if old.is_none_or(|old| self.from.machine.states[old].after != new.after) {
+                timer::replace(command, &scene, new, row.entered_revision)?;
+            }
             return write::record(command, &scene, plan, remarks);
         }
         let reason = format!("carried over to version {}", self.to.version);

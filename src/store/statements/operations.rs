@@ -93,7 +93,7 @@ pub static LOCK_CLOSED_INSTANCES: Statement = Statement::new(
 );
 
 /// Rows that belong to instances, each with the table whose guard lets the statement through.
-pub static PURGE_ROWS: [(&str, Statement); 4] = [
+pub static PURGE_ROWS: [(&str, Statement); 5] = [
     (
         "refusals",
         Statement::new(
@@ -109,6 +109,15 @@ pub static PURGE_ROWS: [(&str, Statement); 4] = [
             "DELETE FROM workflow.task_log l
               WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
                 AND l.instance_id OPERATOR(pg_catalog.=) ANY ($2)",
+            &[TEXT, UUIDS],
+        ),
+    ),
+    (
+        "timers",
+        Statement::new(
+            "DELETE FROM workflow.timers t
+              WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
+                AND t.instance_id OPERATOR(pg_catalog.=) ANY ($2)",
             &[TEXT, UUIDS],
         ),
     ),
