@@ -9,7 +9,8 @@ DECLARE
         'wf_export', 'wf_get', 'wf_validate', 'wf_version', 'wf_whoami', 'wf_worklist'];
     participant constant text[] := reader || ARRAY['wf_decide', 'wf_lock', 'wf_send', 'wf_start',
         'wf_supersede_material', 'wf_task_claim', 'wf_task_delegate', 'wf_task_release',
-        'wf_task_transfer', 'wf_transition', 'wf_try_transition', 'wf_withdraw'];
+        'wf_task_transfer', 'wf_transition', 'wf_transition_many',
+        'wf_try_transition', 'wf_withdraw'];
     privileged constant text[] := ARRAY['wf_seat_add', 'wf_seat_remove', 'wf_task_assign'];
     granted text[];
     call record;

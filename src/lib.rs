@@ -27,6 +27,7 @@ sql_functions! {
     "wf_start" => api::start::start,
     "wf_transition" => api::transition::transition,
     "wf_try_transition" => api::transition::try_transition,
+    "wf_transition_many" => api::bulk::transition_many,
     "wf_check" => api::transition::check,
     "wf_send" => api::send::send,
     "wf_supersede_material" => api::supersede::supersede_material,

@@ -6,7 +6,12 @@ use crate::pg::entry::{Answer, Cell};
 
 /// A row of `workflow.outcome`.
 pub fn outcome(outcome: Outcome) -> Answer {
-    Answer::Row(vec![
+    Answer::Row(cells(outcome))
+}
+
+/// The columns of `workflow.outcome`.
+pub fn cells(outcome: Outcome) -> Vec<Cell> {
+    vec![
         Cell::Bool(outcome.applied),
         Cell::optional(outcome.code, Cell::Text),
         Cell::optional(outcome.reason, Cell::Text),
@@ -22,7 +27,7 @@ pub fn outcome(outcome: Outcome) -> Answer {
         Cell::Bool(outcome.retryable),
         Cell::optional(outcome.retry_after_ms, Cell::Int),
         Cell::optional(outcome.detail, |detail| Cell::Json(detail.to_string())),
-    ])
+    ]
 }
 
 /// A row of `workflow.superseded`.

@@ -1,6 +1,7 @@
 //! The SQL functions: arguments in, answer out, one file per group.
 
 pub mod answer;
+pub mod bulk;
 pub mod decide;
 pub mod define;
 pub mod identity;

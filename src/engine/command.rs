@@ -7,6 +7,7 @@ use uuid::Uuid;
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::Refusal;
 
+use crate::engine::bulk::Fate;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::identity::{Caller, Claim, check_name};
 use crate::engine::request::{self, Fingerprint, Request};
@@ -159,6 +160,65 @@ pub fn run(
     }
 }
 
+/// Runs a call of many commands and answers for each of them. A refusal of one command is an answer;
+/// `on_refusal` says what becomes of one that concerns the whole call.
+pub fn run_many(
+    common: Common,
+    count: usize,
+    body: impl FnOnce(&Command<'_>, &Common) -> Result<Vec<Fate>, Failure>,
+) -> Result<Vec<Outcome>, Report> {
+    let spi = Spi::connect(false);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    let identified = identify(&spi, &common);
+    let (caller, fates) = match identified {
+        Err(failure) => (None, Err(failure)),
+        Ok(caller) => {
+            let command = Command {
+                name: common.command,
+                spi: &spi,
+                caller,
+                budget: Budget::new(common.wait_ms.unwrap_or_else(settings::wait_ms), true),
+                request: None,
+            };
+            let fates = body(&command, &common);
+            (Some(command.caller), fates)
+        }
+    };
+    let fates = match fates {
+        Ok(fates) => fates,
+        Err(Failure::Error(report)) => return Err(report),
+        Err(Failure::Refused(refusal)) if common.on_refusal == OnRefusal::Raise => {
+            log_refusal(&common, caller.as_ref(), &refusal);
+            return Err(Report::from(&*refusal));
+        }
+        Err(Failure::Refused(refusal)) => {
+            (0..count).map(|_| Fate::Refused(refusal.clone())).collect()
+        }
+    };
+    let mut outcomes = Vec::with_capacity(fates.len());
+    for fate in fates {
+        outcomes.push(match fate {
+            Fate::Answered(outcome) | Fate::Withheld(outcome) => outcome,
+            Fate::Refused(refusal) => {
+                log_refusal(&common, caller.as_ref(), &refusal);
+                if let Some(caller) = &caller {
+                    store_refusal(&spi, common.command, caller, &refusal)?;
+                }
+                Outcome::refused(&refusal)
+            }
+        });
+    }
+    Ok(outcomes)
+}
+
+fn identify(spi: &Spi, common: &Common) -> Result<Caller, Failure> {
+    let caller = Caller::identify(spi, &common.claim)?;
+    if caller.tenant == super::identity::SHARED_TENANT && common.command != "wf_define" {
+        return Err(Report::invalid("tenant * is for definitions only").into());
+    }
+    Ok(caller)
+}
+
 fn attempt(
     spi: &Spi,
     common: &Common,
@@ -166,10 +226,7 @@ fn attempt(
     known_caller: &mut Option<Caller>,
     body: impl FnOnce(&Command<'_>) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
-    let caller = Caller::identify(spi, &common.claim)?;
-    if caller.tenant == super::identity::SHARED_TENANT && common.command != "wf_define" {
-        return Err(Report::invalid("tenant * is for definitions only").into());
-    }
+    let caller = identify(spi, common)?;
     let wait_ms = common.wait_ms.unwrap_or_else(settings::wait_ms);
     let budget = Budget::new(wait_ms, common.on_refusal == OnRefusal::Return);
     let mut command = Command {

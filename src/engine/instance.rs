@@ -1,6 +1,7 @@
 //! One instance under one command: read, decide, move, and again if somebody was faster.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -312,7 +313,7 @@ fn winner(
 }
 
 thread_local! {
-    static IN_PROGRESS: RefCell<Vec<Uuid>> = const { RefCell::new(Vec::new()) };
+    static IN_PROGRESS: RefCell<HashSet<Uuid>> = RefCell::default();
 }
 
 /// Marks an instance as being worked on in this backend, until dropped.
@@ -322,11 +323,10 @@ impl InProgress {
     /// 27000 if a trigger of the user's re-enters an instance whose command is not finished.
     pub fn enter(id: Uuid) -> Result<InProgress, Failure> {
         IN_PROGRESS.with_borrow_mut(|instances| {
-            if instances.contains(&id) {
+            if !instances.insert(id) {
                 let message = "a trigger called a command on an instance already in progress";
                 return Err(trigger_interfered(message));
             }
-            instances.push(id);
             Ok(InProgress(id))
         })
     }
@@ -334,6 +334,6 @@ impl InProgress {
 
 impl Drop for InProgress {
     fn drop(&mut self) {
-        IN_PROGRESS.with_borrow_mut(|instances| instances.retain(|id| *id != self.0));
+        IN_PROGRESS.with_borrow_mut(|instances| instances.remove(&self.0));
     }
 }

@@ -1,6 +1,8 @@
 //! How a command runs: who is calling, which locks, what is written, what is answered. The decision
 //! itself is made in `workflow-core`; the SQL is in `store`.
 
+pub mod batch;
+pub mod bulk;
 pub mod command;
 pub mod failure;
 pub mod identity;

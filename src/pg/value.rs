@@ -35,6 +35,42 @@ pub enum Value<'a> {
     Jsonb(&'a Jsonb),
     /// jsonb from its text
     Json(&'a str),
+    /// An array of values of one type, NULLs among them
+    Array(Element, Vec<Value<'a>>),
+}
+
+/// Type of an array's elements.
+#[derive(Clone, Copy, Debug)]
+pub enum Element {
+    /// boolean
+    Bool,
+    /// int
+    Int,
+    /// bigint
+    Bigint,
+    /// text
+    Text,
+    /// uuid
+    Uuid,
+    /// jsonb
+    Jsonb,
+    /// bytea
+    Bytes,
+}
+
+impl Element {
+    /// Type, length, by value, alignment: as pg_type describes them.
+    fn layout(self) -> (Oid, i32, bool, u8) {
+        match self {
+            Element::Bool => (pg_sys::BOOLOID, 1, true, b'c'),
+            Element::Int => (pg_sys::INT4OID, 4, true, b'i'),
+            Element::Bigint => (pg_sys::INT8OID, 8, true, b'd'),
+            Element::Text => (pg_sys::TEXTOID, -1, false, b'i'),
+            Element::Uuid => (pg_sys::UUIDOID, 16, false, b'c'),
+            Element::Jsonb => (pg_sys::JSONBOID, -1, false, b'i'),
+            Element::Bytes => (pg_sys::BYTEAOID, -1, false, b'i'),
+        }
+    }
 }
 
 /// timestamptz: microseconds since 2000-01-01 UTC.
@@ -64,19 +100,16 @@ impl<'a> Value<'a> {
             Value::Bytes(value) => varlena(value),
             Value::Uuid(value) => uuid(value),
             Value::Texts(values) => {
-                let elements = values
-                    .iter()
-                    .map(|value| Value::Text(value).to_datum().0)
-                    .collect();
-                array(elements, pg_sys::TEXTOID, -1, false, b'i')
+                let values = values.iter().map(|value| Value::Text(value));
+                array(Element::Text, values.map(|value| value.to_datum()))
             }
             Value::Uuids(values) => array(
-                values.iter().map(uuid).collect(),
-                pg_sys::UUIDOID,
-                16,
-                false,
-                b'c',
+                Element::Uuid,
+                values.iter().map(|value| (uuid(value), false)),
             ),
+            Value::Array(element, values) => {
+                array(*element, values.iter().map(|value| value.to_datum()))
+            }
             Value::Jsonb(value) => raw_varlena(&value.0),
             Value::Json(value) => json(value),
         };
@@ -116,14 +149,20 @@ fn uuid(value: &Uuid) -> Datum {
     }
 }
 
-fn array(mut elements: Vec<Datum>, element: Oid, length: i32, by_value: bool, align: u8) -> Datum {
-    // SAFETY: the elements are datums of type `element`, described by the other arguments as
-    // pg_type does.
+fn array(element: Element, values: impl Iterator<Item = (Datum, bool)>) -> Datum {
+    let (mut datums, mut nulls): (Vec<Datum>, Vec<bool>) = values.unzip();
+    let (oid, length, by_value, align) = element.layout();
+    let (mut count, mut first) = (datums.len() as i32, 1);
+    // SAFETY: the datums are of the type that `layout` describes; an array of no elements has no
+    // dimension.
     unsafe {
-        Datum::from(pg_sys::construct_array(
-            elements.as_mut_ptr(),
-            elements.len() as i32,
-            element,
+        Datum::from(pg_sys::construct_md_array(
+            datums.as_mut_ptr(),
+            nulls.as_mut_ptr(),
+            i32::from(count > 0),
+            &mut count,
+            &mut first,
+            oid,
             length as _,
             by_value,
             align as _,

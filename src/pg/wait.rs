@@ -33,6 +33,14 @@ impl Budget {
         }
     }
 
+    /// The same budget for waits in a subtransaction of the caller's, who undoes it after `TimedOut`.
+    pub fn without_subtransaction(&self) -> Budget {
+        Budget {
+            subtransaction: false,
+            ..*self
+        }
+    }
+
     /// What is left; zero once it is spent.
     pub fn remaining(&self) -> Duration {
         self.total.saturating_sub(self.started.elapsed())
@@ -148,9 +156,9 @@ fn timed<T>(remaining: Duration, block: impl FnOnce() -> T) -> Result<T, TimedOu
     .execute()
 }
 
-/// Runs `block` in a subtransaction, which is kept if it succeeds and undone if it times out or
-/// fails; another error then goes on as it is.
-fn in_subtransaction<T>(block: impl FnOnce() -> Result<T, TimedOut>) -> Result<T, TimedOut> {
+/// Runs `block` in a subtransaction, which is kept if it succeeds and undone if it does not; an
+/// error of PostgreSQL's then goes on as it is.
+pub fn in_subtransaction<T, E>(block: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     // SAFETY: plain variables of this backend, to be restored after the subtransaction.
     let (context, owner) = unsafe { (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner) };
     // The sequence of procedural languages: whatever happens, the subtransaction that is current
@@ -227,6 +235,11 @@ impl KeyLock {
             locktag_type: ADVISORY,
             locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
         })
+    }
+
+    /// Place in the order in which several locks of one kind are taken.
+    pub fn order(&self) -> (u32, u32) {
+        (self.0.locktag_field2, self.0.locktag_field3)
     }
 
     /// Takes the lock to the end of the transaction, within the budget.

@@ -8,6 +8,7 @@
 //! The order of the checks is part of the contract, so that the same command always gets the same
 //! answer: edge in the definition, role, material, revision, closed, state, task, guards.
 
+mod after;
 mod authority;
 mod chain;
 mod command;
@@ -18,6 +19,7 @@ pub mod votes;
 #[cfg(test)]
 mod tests;
 
+pub use after::opens;
 pub use seats::{add_seat, remove_seat, withdraw};
 pub use task::{
     Ended, Handover, Holding, Vote, VotePlan, assign, claim, delegate, release, transfer, vote,

@@ -10,6 +10,7 @@
 //! name and every operator is qualified, and every one of them names the tenant.
 
 mod applications;
+mod bulk;
 mod definitions;
 mod history;
 mod identity;
@@ -19,6 +20,7 @@ mod requests;
 mod tasks;
 
 pub use applications::*;
+pub use bulk::*;
 pub use definitions::*;
 pub use history::*;
 pub use identity::*;
