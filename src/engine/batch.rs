@@ -8,6 +8,7 @@ use workflow_core::decide::{Plan, SeatTask};
 use workflow_core::definition::Decision;
 
 use crate::engine::command::Command;
+use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::pg::spi::Statement;
 use crate::pg::value::{Element, Jsonb, Time, Value};
@@ -247,40 +248,42 @@ fn record(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(),
 }
 
 fn publish(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(), Failure> {
-    use Element::{Bigint, Int, Jsonb, Text, Uuid};
-    let mut columns = Columns::new(&[
-        Uuid, Text, Uuid, Uuid, Int, Bigint, Text, Text, Text, Text, Int, Int, Jsonb,
-    ]);
+    use Element::{Bigint, Jsonb, Text, Uuid};
+    let mut events = Vec::with_capacity(changes.len());
     for change in changes {
         let instance = &change.before.instance;
-        let states = &change.definition.machine.states;
         for (index, step) in change.plan.steps.iter().enumerate() {
             if !step.publish {
                 continue;
             }
-            let payload = change.payload.filter(|_| index == 0);
-            columns.push([
-                Value::Uuid(uuid::Uuid::now_v7()),
-                Value::Text(&change.definition.name),
-                Value::Uuid(instance.id),
-                Value::Uuid(instance.application_id),
-                Value::Int(change.definition.version),
-                Value::Bigint(instance.revision + 1 + index as i64),
-                Value::optional(step.event.as_deref(), Value::Text),
-                Value::optional(step.from, |from| Value::Text(&states[from].name)),
-                Value::Text(&states[step.to].name),
-                Value::optional(step.decision.map(Decision::as_str), Value::Text),
-                Value::Int(step.round),
-                Value::Int(instance.material_version),
-                Value::optional(payload, Value::Jsonb),
-            ]);
+            let circumstances = Circumstances {
+                instance: instance.id,
+                application: instance.application_id,
+                definition: &change.definition,
+                material_version: instance.material_version,
+                revision: instance.revision + 1 + index as i64,
+                actor: &command.caller.actor,
+                payload: change.payload.filter(|_| index == 0),
+            };
+            let image = event::image(step, &circumstances)?;
+            events.push((change, step, circumstances.revision, image));
         }
+    }
+    let mut columns = Columns::new(&[Uuid, Text, Uuid, Text, Jsonb, Bigint]);
+    for (change, step, revision, image) in &events {
+        columns.push([
+            Value::Uuid(uuid::Uuid::now_v7()),
+            Value::Text(&change.definition.name),
+            Value::Uuid(change.before.instance.id),
+            Value::Text(event::name(step)),
+            Value::Json(image),
+            Value::Bigint(*revision),
+        ]);
     }
     let trace = settings::traceparent()?;
     let scalars = [
         command.tenant(),
         Value::Time(at),
-        Value::Text(&command.caller.actor),
         Value::optional(trace.as_deref(), Value::Text),
     ];
     let expected = columns.len();

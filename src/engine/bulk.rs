@@ -6,7 +6,7 @@
 //! call that is to be all or nothing leaves nothing. What is refused is known before the first
 //! write in any case.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
 use workflow_core::decide::{self, Instance, Transition};
@@ -21,7 +21,7 @@ use crate::engine::request::{self, Fingerprint, Request};
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::Scene;
 use crate::pg::report::Report;
-use crate::pg::value::{Jsonb, Value};
+use crate::pg::value::{Element, Jsonb, Value};
 use crate::pg::wait;
 use crate::store::{self, InstanceRow, definitions, statements};
 
@@ -56,6 +56,12 @@ impl Order {
             material_version: self.material_version,
             event: self.event.as_deref(),
         }
+    }
+
+    /// Whether the command cannot win any more.
+    fn is_stale(&self, row: &InstanceRow) -> bool {
+        self.expected_revision < row.instance.revision
+            || self.material_version < row.instance.material_version
     }
 
     fn expected(&self) -> Position {
@@ -263,53 +269,40 @@ fn carry_out(
     Ok(verdicts)
 }
 
-/// Locks the instances of commands that can still win; gives those that others hold, which can only
-/// be if they are not waited for.
+/// Locks the instances of commands that can still win; gives those that were not waited for.
 fn lock(
     command: &Command<'_>,
     orders: &[Order],
     wanted: &[usize],
     patient: bool,
 ) -> Result<HashSet<Uuid>, Undone> {
-    let all: BTreeSet<Uuid> = wanted.iter().map(|at| orders[*at].instance).collect();
-    let all: Vec<Uuid> = all.into_iter().collect();
-    let key = [command.tenant(), Value::Uuids(&all)];
-    let known = command.spi.run(&statements::READ_POSITIONS, &key);
-    let mut positions = HashMap::with_capacity(all.len());
-    for row in known.rows() {
-        positions.insert(row.uuid(0)?, (row.bigint(1)?, row.int(2)?));
+    // Several commands on one instance each expect what the one before leaves.
+    let mut expected: BTreeMap<Uuid, (i64, i32)> = BTreeMap::new();
+    for order in wanted.iter().map(|at| &orders[*at]) {
+        let (revision, material) = expected.entry(order.instance).or_default();
+        *revision = order.expected_revision.max(*revision);
+        *material = order.material_version.max(*material);
     }
-    // Several commands on one instance each expect what the one before leaves, so it is enough that
-    // one of them is not stale. A snapshot may be older than what the caller has seen.
-    let candidates: BTreeSet<Uuid> = wanted
-        .iter()
-        .map(|at| &orders[*at])
-        .filter(|order| {
-            positions
-                .get(&order.instance)
-                .is_some_and(|(revision, material)| {
-                    order.expected_revision >= *revision && order.material_version >= *material
-                })
-        })
-        .map(|order| order.instance)
-        .collect();
-    if candidates.is_empty() {
-        return Ok(HashSet::new());
-    }
-    let candidates: Vec<Uuid> = candidates.into_iter().collect();
-    let key = [command.tenant(), Value::Uuids(&candidates)];
+    let column = |kind, value: fn((&Uuid, &(i64, i32))) -> Value<'static>| {
+        Value::Array(kind, expected.iter().map(value).collect())
+    };
+    let key = [
+        command.tenant(),
+        column(Element::Uuid, |(id, _)| Value::Uuid(*id)),
+        column(Element::Bigint, |(_, (revision, _))| {
+            Value::Bigint(*revision)
+        }),
+        column(Element::Int, |(_, (_, material))| Value::Int(*material)),
+    ];
     if patient {
         let budget = command.budget.without_subtransaction();
         let locked = || command.spi.run(&statements::LOCK_INSTANCES, &key).count();
         budget.wait(locked).map_err(|_| Undone::TimedOut)?;
         return Ok(HashSet::new());
     }
-    let mut others: HashSet<Uuid> = candidates.iter().copied().collect();
-    for row in command
-        .spi
-        .run(&statements::TRY_LOCK_INSTANCES, &key)
-        .rows()
-    {
+    let mut others: HashSet<Uuid> = expected.keys().copied().collect();
+    let ours = command.spi.run(&statements::TRY_LOCK_INSTANCES, &key);
+    for row in ours.rows() {
         others.remove(&row.uuid(0)?);
     }
     Ok(others)
@@ -349,7 +342,7 @@ impl<'a> Bench<'a> {
         let Some(row) = self.rows.get(&order.instance) else {
             return Ok(Verdict::Refused(Box::new(Refusal::not_found("instance"))));
         };
-        if self.held_by_others.contains(&order.instance) {
+        if self.held_by_others.contains(&order.instance) && !order.is_stale(row) {
             let shown = busy("a lock was not had in time", 1);
             let mut refusal = row.instance.refuse(Reason::Busy, shown.message);
             refusal.retry_after_ms = shown.retry_after_ms;

@@ -4,6 +4,7 @@
 pub mod batch;
 pub mod bulk;
 pub mod command;
+pub mod event;
 pub mod failure;
 pub mod identity;
 pub mod instance;

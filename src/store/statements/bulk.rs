@@ -52,33 +52,36 @@ pub static READ_INSTANCES: Statement = Statement::new(
     &[TEXT, UUIDS],
 );
 
-/// What shows, without a lock, which commands are stale.
-pub static READ_POSITIONS: Statement = Statement::new(
-    "SELECT i.id, i.revision, i.material_version
-       FROM workflow.instances i
-      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) ANY ($2)",
-    &[TEXT, UUIDS],
-);
-
-/// Waits for each row in turn, in the order in which everybody takes them; nothing may be read with
-/// it.
+/// Locks the instances that are not beyond what the commands expect of them; the others cannot be
+/// won and are left alone. Waits for each row in turn, in the order in which everybody takes them;
+/// nothing may be read with it.
 pub static LOCK_INSTANCES: Statement = Statement::new(
     "SELECT i.id
-       FROM workflow.instances i
-      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) ANY ($2)
+       FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4))
+         AS e (id, revision, material_version)
+       JOIN workflow.instances i
+         ON i.tenant_id OPERATOR(pg_catalog.=) $1
+        AND i.id OPERATOR(pg_catalog.=) e.id
+        AND i.revision OPERATOR(pg_catalog.<=) e.revision
+        AND i.material_version OPERATOR(pg_catalog.<=) e.material_version
       ORDER BY i.id
-        FOR NO KEY UPDATE",
-    &[TEXT, UUIDS],
+        FOR NO KEY UPDATE OF i",
+    &[TEXT, UUIDS, BIGINTS, INTS],
 );
 
-/// Never waits: gives those that nobody else holds.
+/// The same, but never waits: leaves out those that somebody else holds.
 pub static TRY_LOCK_INSTANCES: Statement = Statement::new(
     "SELECT i.id
-       FROM workflow.instances i
-      WHERE i.tenant_id OPERATOR(pg_catalog.=) $1 AND i.id OPERATOR(pg_catalog.=) ANY ($2)
+       FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4))
+         AS e (id, revision, material_version)
+       JOIN workflow.instances i
+         ON i.tenant_id OPERATOR(pg_catalog.=) $1
+        AND i.id OPERATOR(pg_catalog.=) e.id
+        AND i.revision OPERATOR(pg_catalog.<=) e.revision
+        AND i.material_version OPERATOR(pg_catalog.<=) e.material_version
       ORDER BY i.id
-        FOR NO KEY UPDATE SKIP LOCKED",
-    &[TEXT, UUIDS],
+        FOR NO KEY UPDATE OF i SKIP LOCKED",
+    &[TEXT, UUIDS, BIGINTS, INTS],
 );
 
 /// The conditional update, of rows that are ours.
@@ -153,28 +156,17 @@ pub static INSERT_HISTORIES: Statement = Statement::new(
     ],
 );
 
-/// `INSERT_OUTBOX` for many steps along edges.
+/// `INSERT_OUTBOX` for many steps.
 pub static INSERT_OUTBOXES: Statement = Statement::new(
     "INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
             revision, occurred_at, tracingspancontext)
-     SELECT $1, o.id, o.definition, o.instance_id::pg_catalog.text, COALESCE(o.event, 'edge'),
-            pg_catalog.jsonb_build_object('instance_id', o.instance_id,
-                'application_id', o.application_id, 'definition', o.definition,
-                'version', o.version, 'revision', o.revision, 'step', 'edge', 'event', o.event,
-                'from_state', o.from_state, 'to_state', o.to_state, 'decision', o.decision,
-                'round', o.round, 'material_version', o.material_version, 'actor', $3,
-                'payload', o.payload),
-            o.revision, $2, COALESCE(o.payload OPERATOR(pg_catalog.->>) 'traceparent', $4)
-       FROM ROWS FROM (pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7),
-                       pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10),
-                       pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13),
-                       pg_catalog.unnest($14), pg_catalog.unnest($15), pg_catalog.unnest($16),
-                       pg_catalog.unnest($17))
-         AS o (id, definition, instance_id, application_id, version, revision, event, from_state,
-               to_state, decision, round, material_version, payload)",
+     SELECT $1, o.id, o.definition, o.instance_id::pg_catalog.text, o.type, o.payload, o.revision,
+            $2, COALESCE(o.payload OPERATOR(pg_catalog.#>>) '{payload,traceparent}', $3)
+       FROM ROWS FROM (pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6),
+                       pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9))
+         AS o (id, definition, instance_id, type, payload, revision)",
     &[
-        TEXT, TIME, TEXT, TEXT, UUIDS, TEXTS, UUIDS, UUIDS, INTS, BIGINTS, TEXTS, TEXTS, TEXTS,
-        TEXTS, INTS, INTS, JSONBS,
+        TEXT, TIME, TEXT, UUIDS, TEXTS, UUIDS, TEXTS, JSONBS, BIGINTS,
     ],
 );
 
