@@ -265,7 +265,7 @@ fn publish(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<()
                 actor: &command.caller.actor,
                 payload: change.payload.filter(|_| index == 0),
             };
-            let image = event::image(step, &circumstances)?;
+            let image = event::image(step, &circumstances);
             events.push((change, step, circumstances.revision, image));
         }
     }
@@ -276,7 +276,7 @@ fn publish(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<()
             Value::Text(&change.definition.name),
             Value::Uuid(change.before.instance.id),
             Value::Text(event::name(step)),
-            Value::Json(image),
+            Value::Jsonb(image),
             Value::Bigint(*revision),
         ]);
     }

@@ -396,6 +396,7 @@ impl<'a> Bench<'a> {
                 outcome.material_version = Some(instance.material_version);
             }
             outcome.applied = false;
+            outcome.event = None;
             outcome.task_ids.clear();
             outcome
         };

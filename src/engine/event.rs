@@ -1,34 +1,12 @@
 //! What an event of the outbox says.
 
-use serde::Serialize;
-use serde_json::value::RawValue;
 use uuid::Uuid;
 use workflow_core::decide::Step;
 use workflow_core::definition::Decision;
 
-use crate::pg::report::Report;
+use crate::pg::jsonb::{self, Part};
 use crate::pg::value::Jsonb;
 use crate::store::definitions::Published;
-
-/// A step as consumers read it. Made as text here: PostgreSQL takes half the time to read it that it
-/// takes to build it from its parts.
-#[derive(Serialize)]
-pub struct Event<'a> {
-    instance_id: Uuid,
-    application_id: Uuid,
-    definition: &'a str,
-    version: i32,
-    revision: i64,
-    step: &'static str,
-    event: Option<&'a str>,
-    from_state: Option<&'a str>,
-    to_state: &'a str,
-    decision: Option<&'static str>,
-    round: i32,
-    material_version: i32,
-    actor: &'a str,
-    payload: Option<Box<RawValue>>,
-}
 
 /// Where and by whom a step was taken.
 pub struct Circumstances<'a> {
@@ -48,31 +26,32 @@ pub struct Circumstances<'a> {
     pub payload: Option<&'a Jsonb>,
 }
 
-/// The event of a step, as JSON text.
-pub fn image(step: &Step, at: &Circumstances<'_>) -> Result<String, Report> {
+/// The event of a step, as consumers read it.
+pub fn image(step: &Step, at: &Circumstances<'_>) -> Jsonb {
     let states = &at.definition.machine.states;
-    let unreadable = |error| Report::invalid(format!("event: {error}"));
-    let payload = at
-        .payload
-        .map(|payload| RawValue::from_string(payload.to_json()?).map_err(unreadable))
-        .transpose()?;
-    let event = Event {
-        instance_id: at.instance,
-        application_id: at.application,
-        definition: &at.definition.name,
-        version: at.definition.version,
-        revision: at.revision,
-        step: step.kind.as_str(),
-        event: step.event.as_deref(),
-        from_state: step.from.map(|from| states[from].name.as_str()),
-        to_state: &states[step.to].name,
-        decision: step.decision.map(Decision::as_str),
-        round: step.round,
-        material_version: at.material_version,
-        actor: at.actor,
-        payload,
-    };
-    serde_json::to_string(&event).map_err(unreadable)
+    let (mut instance, mut application) = (Uuid::encode_buffer(), Uuid::encode_buffer());
+    let instance = at.instance.hyphenated().encode_lower(&mut instance);
+    let application = at.application.hyphenated().encode_lower(&mut application);
+    let from = step.from.map(|from| states[from].name.as_str());
+    jsonb::object(&[
+        ("instance_id", Part::Text(instance)),
+        ("application_id", Part::Text(application)),
+        ("definition", Part::Text(&at.definition.name)),
+        ("version", Part::Number(at.definition.version.into())),
+        ("revision", Part::Number(at.revision)),
+        ("step", Part::Text(step.kind.as_str())),
+        ("event", Part::optional(step.event.as_deref(), Part::Text)),
+        ("from_state", Part::optional(from, Part::Text)),
+        ("to_state", Part::Text(&states[step.to].name)),
+        (
+            "decision",
+            Part::optional(step.decision.map(Decision::as_str), Part::Text),
+        ),
+        ("round", Part::Number(step.round.into())),
+        ("material_version", Part::Number(at.material_version.into())),
+        ("actor", Part::Text(at.actor)),
+        ("payload", Part::optional(at.payload, Part::Document)),
+    ])
 }
 
 /// Its type: the event of the edge, or the kind of step.

@@ -298,7 +298,7 @@ fn record_step(
         actor: &command.caller.actor,
         payload: remarks.payload,
     };
-    let image = event::image(step, &circumstances)?;
+    let image = event::image(step, &circumstances);
     let trace = settings::traceparent()?;
     let published = command.spi.run(
         &statements::INSERT_OUTBOX,
@@ -308,7 +308,7 @@ fn record_step(
             Value::Text(&scene.definition.name),
             Value::Uuid(scene.instance),
             Value::Text(event::name(step)),
-            Value::Json(&image),
+            Value::Jsonb(&image),
             Value::Bigint(revision),
             Value::Time(scene.at),
             Value::optional(trace.as_deref(), Value::Text),

@@ -8,6 +8,7 @@ pub mod call;
 pub mod entry;
 pub mod guard;
 pub mod installation;
+pub mod jsonb;
 pub mod report;
 pub mod spi;
 pub mod text;

@@ -263,6 +263,11 @@ pub unsafe fn read_texts(datum: Datum) -> Result<Vec<Option<String>>, Report> {
 }
 
 impl Jsonb {
+    /// A document from its whole varlena.
+    pub(super) fn from_image(image: &[u8]) -> Jsonb {
+        Jsonb(image.to_vec())
+    }
+
     /// The binary image: equal for documents that differ only in key order and white space.
     pub fn image(&self) -> &[u8] {
         &self.0

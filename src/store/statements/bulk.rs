@@ -1,5 +1,6 @@
 //! The statements of one command for many instances at once: the same as for one, but each takes a
-//! column of values for every argument. Rows are numbered by their place in the columns.
+//! column of values for every argument. The columns are unnested side by side in a target list,
+//! which streams them; as functions in FROM each would be stored first.
 
 use pgrx::pg_sys::{
     BOOLARRAYOID as BOOLS, BYTEAARRAYOID as BYTEAS, INT4ARRAYOID as INTS, INT8ARRAYOID as BIGINTS,
@@ -57,8 +58,8 @@ pub static READ_INSTANCES: Statement = Statement::new(
 /// nothing may be read with it.
 pub static LOCK_INSTANCES: Statement = Statement::new(
     "SELECT i.id
-       FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4))
-         AS e (id, revision, material_version)
+       FROM (SELECT pg_catalog.unnest($2) AS id, pg_catalog.unnest($3) AS revision,
+                    pg_catalog.unnest($4) AS material_version) e
        JOIN workflow.instances i
          ON i.tenant_id OPERATOR(pg_catalog.=) $1
         AND i.id OPERATOR(pg_catalog.=) e.id
@@ -72,8 +73,8 @@ pub static LOCK_INSTANCES: Statement = Statement::new(
 /// The same, but never waits: leaves out those that somebody else holds.
 pub static TRY_LOCK_INSTANCES: Statement = Statement::new(
     "SELECT i.id
-       FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4))
-         AS e (id, revision, material_version)
+       FROM (SELECT pg_catalog.unnest($2) AS id, pg_catalog.unnest($3) AS revision,
+                    pg_catalog.unnest($4) AS material_version) e
        JOIN workflow.instances i
          ON i.tenant_id OPERATOR(pg_catalog.=) $1
         AND i.id OPERATOR(pg_catalog.=) e.id
@@ -89,12 +90,12 @@ pub static MOVE_INSTANCES: Statement = Statement::new(
     "UPDATE workflow.instances i
         SET state = m.to_state, revision = m.to_revision, round = m.to_round, closed = m.closed,
             entered_revision = m.entered_revision
-       FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4),
-                       pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7),
-                       pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10),
-                       pg_catalog.unnest($11))
-         AS m (id, state, revision, material_version, work, to_state, to_revision, to_round,
-               closed, entered_revision)
+       FROM (SELECT pg_catalog.unnest($2) AS id, pg_catalog.unnest($3) AS state,
+                    pg_catalog.unnest($4) AS revision, pg_catalog.unnest($5) AS material_version,
+                    pg_catalog.unnest($6) AS work, pg_catalog.unnest($7) AS to_state,
+                    pg_catalog.unnest($8) AS to_revision, pg_catalog.unnest($9) AS to_round,
+                    pg_catalog.unnest($10) AS closed,
+                    pg_catalog.unnest($11) AS entered_revision) m
       WHERE i.tenant_id OPERATOR(pg_catalog.=) $1
         AND i.id OPERATOR(pg_catalog.=) m.id
         AND i.state OPERATOR(pg_catalog.=) m.state
@@ -111,9 +112,8 @@ pub static COMPLETE_TASKS: Statement = Statement::new(
     "UPDATE workflow.tasks t
         SET status = 'COMPLETED'::workflow.task_status, closed_revision = c.revision,
             closed_at = $2, decision = c.event, decided_by = $3, on_behalf_of = c.on_behalf_of
-       FROM ROWS FROM (pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6),
-                       pg_catalog.unnest($7))
-         AS c (id, revision, event, on_behalf_of)
+       FROM (SELECT pg_catalog.unnest($4) AS id, pg_catalog.unnest($5) AS revision,
+                    pg_catalog.unnest($6) AS event, pg_catalog.unnest($7) AS on_behalf_of) c
       WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
         AND t.id OPERATOR(pg_catalog.=) c.id
         AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status",
@@ -125,8 +125,8 @@ pub static SUPERSEDE_TASKS: Statement = Statement::new(
     "UPDATE workflow.tasks t
         SET status = 'SUPERSEDED'::workflow.task_status, closed_revision = c.revision,
             closed_at = $2, reason = c.reason
-       FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5))
-         AS c (instance_id, revision, reason)
+       FROM (SELECT pg_catalog.unnest($3) AS instance_id, pg_catalog.unnest($4) AS revision,
+                    pg_catalog.unnest($5) AS reason) c
       WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
         AND t.instance_id OPERATOR(pg_catalog.=) c.instance_id
         AND t.status OPERATOR(pg_catalog.=) 'OPEN'::workflow.task_status",
@@ -142,14 +142,14 @@ pub static INSERT_HISTORIES: Statement = Statement::new(
             h.from_state, h.to_state, h.event, h.decision::workflow.decision, h.round,
             h.material_version, h.definition_version, h.task_id, h.on_behalf_of, h.comment,
             h.payload, h.request_id
-       FROM ROWS FROM (pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7),
-                       pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10),
-                       pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13),
-                       pg_catalog.unnest($14), pg_catalog.unnest($15), pg_catalog.unnest($16),
-                       pg_catalog.unnest($17), pg_catalog.unnest($18))
-         AS h (instance_id, revision, from_state, to_state, event, decision, round,
-               material_version, definition_version, task_id, on_behalf_of, comment, payload,
-               request_id)",
+       FROM (SELECT pg_catalog.unnest($5) AS instance_id, pg_catalog.unnest($6) AS revision,
+                    pg_catalog.unnest($7) AS from_state, pg_catalog.unnest($8) AS to_state,
+                    pg_catalog.unnest($9) AS event, pg_catalog.unnest($10) AS decision,
+                    pg_catalog.unnest($11) AS round, pg_catalog.unnest($12) AS material_version,
+                    pg_catalog.unnest($13) AS definition_version,
+                    pg_catalog.unnest($14) AS task_id, pg_catalog.unnest($15) AS on_behalf_of,
+                    pg_catalog.unnest($16) AS comment, pg_catalog.unnest($17) AS payload,
+                    pg_catalog.unnest($18) AS request_id) h",
     &[
         TEXT, TIME, TEXT, TEXT, UUIDS, BIGINTS, TEXTS, TEXTS, TEXTS, TEXTS, INTS, INTS, INTS,
         UUIDS, TEXTS, TEXTS, JSONBS, TEXTS,
@@ -162,9 +162,9 @@ pub static INSERT_OUTBOXES: Statement = Statement::new(
             revision, occurred_at, tracingspancontext)
      SELECT $1, o.id, o.definition, o.instance_id::pg_catalog.text, o.type, o.payload, o.revision,
             $2, COALESCE(o.payload OPERATOR(pg_catalog.#>>) '{payload,traceparent}', $3)
-       FROM ROWS FROM (pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6),
-                       pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9))
-         AS o (id, definition, instance_id, type, payload, revision)",
+       FROM (SELECT pg_catalog.unnest($4) AS id, pg_catalog.unnest($5) AS definition,
+                    pg_catalog.unnest($6) AS instance_id, pg_catalog.unnest($7) AS type,
+                    pg_catalog.unnest($8) AS payload, pg_catalog.unnest($9) AS revision) o",
     &[
         TEXT, TIME, TEXT, UUIDS, TEXTS, UUIDS, TEXTS, JSONBS, BIGINTS,
     ],
@@ -178,12 +178,12 @@ pub static INSERT_TASKS: Statement = Statement::new(
      SELECT $1, $2, t.id, t.instance_id, t.seat, 'OPEN'::workflow.task_status, t.state, t.round,
             t.material_version, t.roles::pg_catalog.text[], t.veto, t.one_vote_each,
             t.opened_revision, $2 OPERATOR(pg_catalog.+) t.due::pg_catalog.interval
-       FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5),
-                       pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8),
-                       pg_catalog.unnest($9), pg_catalog.unnest($10), pg_catalog.unnest($11),
-                       pg_catalog.unnest($12), pg_catalog.unnest($13))
-         AS t (id, instance_id, seat, state, round, material_version, roles, veto, one_vote_each,
-               opened_revision, due)",
+       FROM (SELECT pg_catalog.unnest($3) AS id, pg_catalog.unnest($4) AS instance_id,
+                    pg_catalog.unnest($5) AS seat, pg_catalog.unnest($6) AS state,
+                    pg_catalog.unnest($7) AS round, pg_catalog.unnest($8) AS material_version,
+                    pg_catalog.unnest($9) AS roles, pg_catalog.unnest($10) AS veto,
+                    pg_catalog.unnest($11) AS one_vote_each,
+                    pg_catalog.unnest($12) AS opened_revision, pg_catalog.unnest($13) AS due) t",
     &[
         TEXT, TIME, UUIDS, UUIDS, TEXTS, TEXTS, INTS, INTS, TEXTS, BOOLS, BOOLS, BIGINTS, TEXTS,
     ],
@@ -193,7 +193,7 @@ pub static INSERT_TASKS: Statement = Statement::new(
 pub static INSERT_REQUESTS: Statement = Statement::new(
     "INSERT INTO workflow.requests (tenant_id, at, command, request_id, fingerprint, outcome)
      SELECT $1, $2, $3, r.request_id, r.fingerprint, r.outcome
-       FROM ROWS FROM (pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6))
-         AS r (request_id, fingerprint, outcome)",
+       FROM (SELECT pg_catalog.unnest($4) AS request_id, pg_catalog.unnest($5) AS fingerprint,
+                    pg_catalog.unnest($6) AS outcome) r",
     &[TEXT, TIME, TEXT, TEXTS, BYTEAS, JSONBS],
 );

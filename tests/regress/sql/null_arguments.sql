@@ -30,6 +30,7 @@ SELECT f, a, v FROM (VALUES
     ('wf_task_delegate', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_delegate', 'to_actor', $$'bob'$$),
     ('wf_task_transfer', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_transfer', 'to_actor', $$'bob'$$),
     ('wf_seat_add', 'instance', format('%L', t.i('nulls-panel'))), ('wf_seat_add', 'seat', $$'{"name": "c", "roles": []}'$$), ('wf_seat_add', 'expected_revision', '1'),
+    ('wf_transition_many', 'commands', $$'[]'$$), ('wf_transition_many', 'atomic', 'true'),
     ('wf_seat_remove', 'instance', format('%L', t.i('nulls-panel'))), ('wf_seat_remove', 'seat', $$'b'$$), ('wf_seat_remove', 'expected_revision', '1'),
     ('wf_withdraw', 'instance', format('%L', t.i('nulls-panel'))), ('wf_withdraw', 'expected_revision', '1'), ('wf_withdraw', 'comment', $$'so'$$),
     ('wf_worklist', 'role', $$'fin'$$), ('wf_worklist', 'assignee', $$'bob'$$), ('wf_worklist', 'overdue_first', 'true'), ('wf_worklist', 'limit_rows', '3'),
@@ -41,9 +42,9 @@ SELECT f, a, v FROM unnest('{wf_transition,wf_try_transition,wf_check}'::text[])
     ('material_version', '1'), ('event', $$'PRESS'$$), ('comment', $$'so'$$), ('payload', $$'{}'$$), ('request_id', $$'nulls'$$),
     ('lease_key', NULL), ('fence', NULL), ('wait_ms', '0')) x(a, v)
 UNION ALL
-SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw}'::text[]) f
+SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_transition_many,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw}'::text[]) f
 UNION ALL
-SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain}'::text[]) f
+SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_transition_many,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain}'::text[]) f
  CROSS JOIN (VALUES ('tenant', $$'default'$$), ('actor', $$'ann'$$), ('roles', $$'{}'$$), ('identity_token', NULL)) x(a, v);
 
 CREATE FUNCTION pg_temp.call(f text, missing text) RETURNS text LANGUAGE plpgsql AS $$

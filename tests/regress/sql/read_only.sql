@@ -9,6 +9,7 @@ SELECT x, left(t.refusal('SELECT ' || x), 5) AS code FROM unnest(ARRAY[
     $$wf_transition(NULL, NULL, NULL, NULL, NULL)$$, $$wf_transition(gen_random_uuid(), 'OFF', 'ON', 1, 1, request_id => '')$$,
     $$wf_transition(t.i('read-only'), 'OFF', 'ON', 1, 1)$$, $$wf_transition(t.i('read-only'), 'OFF', 'ON', 7, 7)$$,
     $$wf_transition(t.i('read-only'), 'OFF', 'ON', 1, 1, on_refusal => 'nonsense')$$, $$wf_transition(t.i('read-only'), 'OFF', 'ON', 1, 1, identity_token => 'x')$$,
+    $$wf_transition_many(NULL)$$, $$wf_transition_many('[]')$$, $$wf_transition_many('[1]', on_refusal => 'nonsense')$$,
     $$wf_try_transition(NULL, NULL, NULL, NULL, NULL)$$, $$wf_try_transition(t.i('read-only'), 'OFF', 'ON', 7, 7)$$,
     $$wf_send(NULL, NULL)$$, $$wf_send(t.i('read-only'), 'PRESS')$$, $$wf_supersede_material(NULL, NULL, NULL)$$, $$wf_lock(NULL)$$, $$wf_lock(t.i('read-only'))$$,
     $$wf_decide(NULL, NULL, NULL, NULL)$$, $$wf_decide(t.task('read-only'), 'APPROVE', 1, 1, on_refusal => 'return')$$, $$wf_task_claim(NULL)$$, $$wf_task_release(NULL)$$, $$wf_task_assign(NULL, NULL)$$,

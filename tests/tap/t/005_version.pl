@@ -23,6 +23,7 @@ my %calls = (
 	wf_start => q{wf_start('review', 'other', '{}')},
 	wf_transition => q{wf_transition(instance_of('case'), 'SUBMITTED', 'APPROVED', 1, 1)},
 	wf_try_transition => q{wf_try_transition(instance_of('case'), 'SUBMITTED', 'APPROVED', 1, 1)},
+	wf_transition_many => q{wf_transition_many('[]')},
 	wf_check => q{wf_check(instance_of('case'), 'SUBMITTED', 'APPROVED', 1, 1)},
 	wf_send => q{wf_send(instance_of('case'), 'NOTE', on_refusal => 'return')},
 	wf_supersede_material => q{wf_supersede_material((SELECT id FROM workflow.applications), 1, '{}')},
