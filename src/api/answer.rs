@@ -9,6 +9,11 @@ pub fn outcome(outcome: Outcome) -> Answer {
     Answer::Row(cells(outcome))
 }
 
+/// Rows of `workflow.outcome`.
+pub fn outcomes(outcomes: Vec<Outcome>) -> Answer {
+    Answer::Rows(outcomes.into_iter().map(cells).collect())
+}
+
 /// The columns of `workflow.outcome`.
 pub fn cells(outcome: Outcome) -> Vec<Cell> {
     vec![

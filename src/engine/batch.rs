@@ -7,9 +7,12 @@ use uuid::Uuid;
 use workflow_core::decide::{Plan, SeatTask};
 use workflow_core::definition::Decision;
 
+use crate::engine::clock;
 use crate::engine::command::Command;
 use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::timer;
+use crate::engine::write::{self, Scene};
 use crate::pg::spi::Statement;
 use crate::pg::value::{Element, Jsonb, Time, Value};
 use crate::settings;
@@ -102,7 +105,8 @@ pub fn carry_out(command: &Command<'_>, changes: &[Change<'_>]) -> Result<(), Fa
     supersede_tasks(command, changes, at)?;
     record(command, changes, at)?;
     publish(command, changes, at)?;
-    open_tasks(command, changes, at)
+    open_tasks(command, changes, at)?;
+    set_timers(command, changes, at)
 }
 
 fn move_instances(command: &Command<'_>, changes: &[Change<'_>]) -> Result<(), Failure> {
@@ -287,6 +291,9 @@ fn publish(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<()
         Value::optional(trace.as_deref(), Value::Text),
     ];
     let expected = columns.len();
+    if expected > 0 {
+        write::wake_consumers(command);
+    }
     let message = "a trigger kept an outbox row out";
     columns.write(
         command,
@@ -326,7 +333,11 @@ fn open_tasks(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result
             Value::optional(task.due.as_deref(), Value::Text),
         ]);
     }
-    let scalars = [command.tenant(), Value::Time(at)];
+    let scalars = [
+        command.tenant(),
+        Value::Time(at),
+        Value::Time(clock::at(at)?),
+    ];
     let expected = columns.len();
     let message = "a trigger kept a task out";
     columns.write(
@@ -336,6 +347,18 @@ fn open_tasks(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result
         expected,
         message,
     )
+}
+
+/// Few states have timers, so they are set one by one.
+fn set_timers(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(), Failure> {
+    for change in changes {
+        let scene = Scene {
+            at,
+            ..Scene::of(&change.before, &change.definition)
+        };
+        timer::set(command, &scene, &change.plan)?;
+    }
+    Ok(())
 }
 
 /// A list as PostgreSQL reads an array.

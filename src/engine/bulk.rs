@@ -21,8 +21,8 @@ use crate::engine::request::{self, Fingerprint, Request};
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::Scene;
 use crate::pg::report::Report;
+use crate::pg::subtransaction;
 use crate::pg::value::{Element, Jsonb, Value};
-use crate::pg::wait;
 use crate::store::{self, InstanceRow, definitions, statements};
 
 /// One command of a call.
@@ -141,9 +141,8 @@ pub fn run(
         .map(|id| InProgress::enter(*id))
         .collect::<Result<Vec<_>, _>>()?;
     let keys = open_requests(command, common, orders)?;
-    let attempt = |patient: bool| {
-        wait::in_subtransaction(|| carry_out(command, orders, &keys, atomic, patient))
-    };
+    let attempt =
+        |patient: bool| subtransaction::run(|| carry_out(command, orders, &keys, atomic, patient));
     let verdicts = match attempt(true) {
         Err(Undone::TimedOut) => attempt(false),
         result => result,
@@ -209,15 +208,10 @@ fn open_requests(
         .filter_map(|(at, order)| Some((at, order.request_id.as_deref()?)))
         .collect();
     keyed.sort_by_cached_key(|(_, key)| request::lock_order(&command.caller, key));
+    let budget = command.budget.keeping_transaction();
     for (at, key) in keyed {
         let fingerprint = orders[at].fingerprint(common);
-        let opened = request::open(
-            command.spi,
-            &command.caller,
-            key,
-            fingerprint,
-            &command.budget,
-        );
+        let opened = request::open(command.spi, &command.caller, key, fingerprint, &budget);
         keys[at] = match opened {
             Ok((_, Some(outcome))) => Key::Replay(outcome),
             Ok((request, None)) => Key::Ours(request),

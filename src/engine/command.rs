@@ -147,7 +147,7 @@ pub fn run(
         Ok(outcome) => Ok(outcome),
         Err(Failure::Error(report)) => Err(report),
         Err(Failure::Refused(refusal)) => {
-            log_refusal(&common, caller.as_ref(), &refusal);
+            log_refusal(common.command, caller.as_ref(), &refusal);
             match (common.on_refusal, &caller) {
                 (OnRefusal::Return, Some(caller)) => {
                     store_refusal(&spi, common.command, caller, &refusal)?;
@@ -169,54 +169,35 @@ pub fn run_many(
 ) -> Result<Vec<Outcome>, Report> {
     let spi = Spi::connect(false);
     let _owner = AsOwner::switch(installation::owner(&spi)?);
-    let identified = identify(&spi, &common);
-    let (caller, fates) = match identified {
-        Err(failure) => (None, Err(failure)),
-        Ok(caller) => {
-            let command = Command {
-                name: common.command,
-                spi: &spi,
-                caller,
-                budget: Budget::new(common.wait_ms.unwrap_or_else(settings::wait_ms), true),
-                request: None,
-            };
-            let fates = body(&command, &common);
-            (Some(command.caller), fates)
-        }
-    };
-    let fates = match fates {
-        Ok(fates) => fates,
-        Err(Failure::Error(report)) => return Err(report),
-        Err(Failure::Refused(refusal)) if common.on_refusal == OnRefusal::Raise => {
-            log_refusal(&common, caller.as_ref(), &refusal);
-            return Err(Report::from(&*refusal));
-        }
-        Err(Failure::Refused(refusal)) => {
-            (0..count).map(|_| Fate::Refused(refusal.clone())).collect()
-        }
-    };
-    let mut outcomes = Vec::with_capacity(fates.len());
-    for fate in fates {
-        outcomes.push(match fate {
-            Fate::Answered(outcome) | Fate::Withheld(outcome) => outcome,
-            Fate::Refused(refusal) => {
-                log_refusal(&common, caller.as_ref(), &refusal);
-                if let Some(caller) = &caller {
-                    store_refusal(&spi, common.command, caller, &refusal)?;
+    let mut caller = None;
+    let mut outcomes = Vec::with_capacity(count);
+    let fingerprint = Fingerprint::new(common.command);
+    let result = attempt(&spi, &common, fingerprint, &mut caller, |command| {
+        for fate in body(command, &common)? {
+            outcomes.push(match fate {
+                Fate::Answered(outcome) | Fate::Withheld(outcome) => outcome,
+                Fate::Refused(refusal) => {
+                    keep_refusal(command, &refusal)?;
+                    Outcome::refused(&refusal)
                 }
-                Outcome::refused(&refusal)
+            });
+        }
+        Ok(Outcome::default())
+    });
+    match result {
+        Ok(_) => Ok(outcomes),
+        Err(Failure::Error(report)) => Err(report),
+        Err(Failure::Refused(refusal)) => {
+            log_refusal(common.command, caller.as_ref(), &refusal);
+            if common.on_refusal == OnRefusal::Raise {
+                return Err(Report::from(&*refusal));
             }
-        });
+            if let Some(caller) = &caller {
+                store_refusal(&spi, common.command, caller, &refusal)?;
+            }
+            Ok(vec![Outcome::refused(&refusal); count])
+        }
     }
-    Ok(outcomes)
-}
-
-fn identify(spi: &Spi, common: &Common) -> Result<Caller, Failure> {
-    let caller = Caller::identify(spi, &common.claim)?;
-    if caller.tenant == super::identity::SHARED_TENANT && common.command != "wf_define" {
-        return Err(Report::invalid("tenant * is for definitions only").into());
-    }
-    Ok(caller)
 }
 
 fn attempt(
@@ -226,7 +207,10 @@ fn attempt(
     known_caller: &mut Option<Caller>,
     body: impl FnOnce(&Command<'_>) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
-    let caller = identify(spi, common)?;
+    let caller = Caller::identify(spi, &common.claim)?;
+    if caller.tenant == super::identity::SHARED_TENANT && common.command != "wf_define" {
+        return Err(Report::invalid("tenant * is for definitions only").into());
+    }
     let wait_ms = common.wait_ms.unwrap_or_else(settings::wait_ms);
     let budget = Budget::new(wait_ms, common.on_refusal == OnRefusal::Return);
     let mut command = Command {
@@ -274,6 +258,41 @@ pub fn seal(
     fingerprint
 }
 
+/// Runs a command that answers with a set, in which each row has its own fate.
+pub fn run_each<T>(
+    common: Common,
+    body: impl FnOnce(&Command<'_>) -> Result<Vec<T>, Failure>,
+) -> Result<Vec<T>, Report> {
+    let spi = Spi::connect(false);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    let mut caller = None;
+    let mut rows = Vec::new();
+    let result = attempt(
+        &spi,
+        &common,
+        Fingerprint::new(common.command),
+        &mut caller,
+        |command| {
+            rows = body(command)?;
+            Ok(Outcome::default())
+        },
+    );
+    match result {
+        Ok(_) => Ok(rows),
+        Err(Failure::Error(report)) => Err(report),
+        Err(Failure::Refused(refusal)) => {
+            log_refusal(common.command, caller.as_ref(), &refusal);
+            Err(Report::from(&*refusal))
+        }
+    }
+}
+
+/// Keeps the refusal of a part of a command, as if it had been a command of its own.
+pub fn keep_refusal(command: &Command<'_>, refusal: &Refusal) -> Result<(), Report> {
+    log_refusal(command.name, Some(&command.caller), refusal);
+    store_refusal(command.spi, command.name, &command.caller, refusal)
+}
+
 /// Runs a reader on behalf of its caller. Readers see the calling query's snapshot.
 pub fn read<T>(
     claim: &Claim,
@@ -286,6 +305,17 @@ pub fn read<T>(
         Failure::Error(report) => report,
         Failure::Refused(refusal) => Report::from(&*refusal),
     })
+}
+
+/// The same for what row-level security and views ask: a caller who is not proved is nobody.
+pub fn read_of_known<T>(body: impl FnOnce(&Caller) -> T) -> Result<Option<T>, Report> {
+    let spi = Spi::connect(true);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    match Caller::identify(&spi, &Claim::default()) {
+        Ok(caller) => Ok(Some(body(&caller))),
+        Err(Failure::Refused(_)) => Ok(None),
+        Err(Failure::Error(report)) => Err(report),
+    }
 }
 
 fn store_refusal(
@@ -321,12 +351,12 @@ fn store_refusal(
 }
 
 /// One structured line: what DETAIL says, and who called; never material or comments.
-fn log_refusal(common: &Common, caller: Option<&Caller>, refusal: &Refusal) {
+fn log_refusal(command: &str, caller: Option<&Caller>, refusal: &Refusal) {
     if !settings::log_refusals() {
         return;
     }
     let mut line = Map::new();
-    line.insert("command".into(), common.command.into());
+    line.insert("command".into(), command.into());
     if let Some(caller) = caller {
         line.insert("tenant".into(), caller.tenant.as_str().into());
         line.insert("actor".into(), caller.actor.as_str().into());

@@ -3,11 +3,14 @@
 
 pub mod batch;
 pub mod bulk;
+pub mod clock;
 pub mod command;
+pub mod delivery;
 pub mod event;
 pub mod failure;
 pub mod identity;
 pub mod instance;
 pub mod request;
+pub mod timer;
 pub mod world;
 pub mod write;

@@ -11,6 +11,7 @@ pub mod installation;
 pub mod jsonb;
 pub mod report;
 pub mod spi;
+pub mod subtransaction;
 pub mod text;
 pub mod value;
 pub mod wait;

@@ -40,6 +40,7 @@ pub enum Value<'a> {
 }
 
 /// Type of an array's elements.
+#[allow(dead_code)]
 #[derive(Clone, Copy, Debug)]
 pub enum Element {
     /// boolean
@@ -262,6 +263,32 @@ pub unsafe fn read_texts(datum: Datum) -> Result<Vec<Option<String>>, Report> {
     }
 }
 
+/// # Safety
+/// `datum` is a uuid[].
+pub unsafe fn read_uuids(datum: Datum) -> Vec<Option<Uuid>> {
+    let mut elements: *mut Datum = std::ptr::null_mut();
+    let mut nulls: *mut bool = std::ptr::null_mut();
+    let mut count = 0;
+    let (oid, length, by_value, align) = Element::Uuid.layout();
+    // SAFETY: as for `read_texts`, of a uuid[].
+    unsafe {
+        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        pg_sys::deconstruct_array(
+            array,
+            oid,
+            length as _,
+            by_value,
+            align as _,
+            &mut elements,
+            &mut nulls,
+            &mut count,
+        );
+        (0..count as usize)
+            .map(|i| (!*nulls.add(i)).then(|| read_uuid(*elements.add(i))))
+            .collect()
+    }
+}
+
 impl Jsonb {
     /// A document from its whole varlena.
     pub(super) fn from_image(image: &[u8]) -> Jsonb {
@@ -287,9 +314,36 @@ impl Jsonb {
 }
 
 impl Time {
+    /// `-infinity`
+    pub const BEFORE_ALL: Time = Time(i64::MIN);
+    /// `infinity`
+    pub const INFINITY: Time = Time(i64::MAX);
+
     /// The wall clock.
     pub fn now() -> Time {
         // SAFETY: reads the clock.
         Time(unsafe { pg_sys::GetCurrentTimestamp() })
+    }
+
+    /// A timestamptz from its text; PostgreSQL's own error for one that is none.
+    pub fn parse(text: &str) -> Option<Time> {
+        let arguments = [
+            Some(Datum::from(text::to_c_string(text))),
+            Some(Datum::from(Oid::INVALID)),
+            Some(Datum::from(-1i32)),
+        ];
+        // SAFETY: timestamptz_in takes a C string, an oid and a modifier.
+        unsafe { pgrx::direct_function_call_as_datum(pg_sys::timestamptz_in, &arguments) }
+            .map(|datum| Time(datum.value() as i64))
+    }
+
+    /// Whether it is a moment, and not infinity.
+    pub fn is_finite(&self) -> bool {
+        self.0 != i64::MIN && self.0 != i64::MAX
+    }
+
+    /// This much later.
+    pub fn after(self, delay: std::time::Duration) -> Time {
+        Time(self.0.saturating_add(delay.as_micros() as i64))
     }
 }

@@ -158,13 +158,18 @@ pub static INSERT_HISTORIES: Statement = Statement::new(
 
 /// `INSERT_OUTBOX` for many steps.
 pub static INSERT_OUTBOXES: Statement = Statement::new(
-    "INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
+    "WITH event AS (
+     INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
             revision, occurred_at, tracingspancontext)
      SELECT $1, o.id, o.definition, o.instance_id::pg_catalog.text, o.type, o.payload, o.revision,
             $2, COALESCE(o.payload OPERATOR(pg_catalog.#>>) '{payload,traceparent}', $3)
        FROM (SELECT pg_catalog.unnest($4) AS id, pg_catalog.unnest($5) AS definition,
                     pg_catalog.unnest($6) AS instance_id, pg_catalog.unnest($7) AS type,
-                    pg_catalog.unnest($8) AS payload, pg_catalog.unnest($9) AS revision) o",
+                    pg_catalog.unnest($8) AS payload, pg_catalog.unnest($9) AS revision) o
+     RETURNING tenant_id, aggregateid, revision, id, occurred_at)
+     INSERT INTO workflow.outbox_queue (tenant_id, instance_id, revision, id, occurred_at)
+     SELECT e.tenant_id, e.aggregateid::pg_catalog.uuid, e.revision, e.id, e.occurred_at
+       FROM event e",
     &[
         TEXT, TIME, TEXT, UUIDS, TEXTS, UUIDS, TEXTS, JSONBS, BIGINTS,
     ],
@@ -177,15 +182,16 @@ pub static INSERT_TASKS: Statement = Statement::new(
             material_version, roles, veto, one_vote_each, opened_revision, due_at)
      SELECT $1, $2, t.id, t.instance_id, t.seat, 'OPEN'::workflow.task_status, t.state, t.round,
             t.material_version, t.roles::pg_catalog.text[], t.veto, t.one_vote_each,
-            t.opened_revision, $2 OPERATOR(pg_catalog.+) t.due::pg_catalog.interval
-       FROM (SELECT pg_catalog.unnest($3) AS id, pg_catalog.unnest($4) AS instance_id,
-                    pg_catalog.unnest($5) AS seat, pg_catalog.unnest($6) AS state,
-                    pg_catalog.unnest($7) AS round, pg_catalog.unnest($8) AS material_version,
-                    pg_catalog.unnest($9) AS roles, pg_catalog.unnest($10) AS veto,
-                    pg_catalog.unnest($11) AS one_vote_each,
-                    pg_catalog.unnest($12) AS opened_revision, pg_catalog.unnest($13) AS due) t",
+            t.opened_revision, $3 OPERATOR(pg_catalog.+) t.due::pg_catalog.interval
+       FROM (SELECT pg_catalog.unnest($4) AS id, pg_catalog.unnest($5) AS instance_id,
+                    pg_catalog.unnest($6) AS seat, pg_catalog.unnest($7) AS state,
+                    pg_catalog.unnest($8) AS round, pg_catalog.unnest($9) AS material_version,
+                    pg_catalog.unnest($10) AS roles, pg_catalog.unnest($11) AS veto,
+                    pg_catalog.unnest($12) AS one_vote_each,
+                    pg_catalog.unnest($13) AS opened_revision, pg_catalog.unnest($14) AS due) t",
     &[
-        TEXT, TIME, UUIDS, UUIDS, TEXTS, TEXTS, INTS, INTS, TEXTS, BOOLS, BOOLS, BIGINTS, TEXTS,
+        TEXT, TIME, TIME, UUIDS, UUIDS, TEXTS, TEXTS, INTS, INTS, TEXTS, BOOLS, BOOLS, BIGINTS,
+        TEXTS,
     ],
 );
 

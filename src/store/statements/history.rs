@@ -19,11 +19,16 @@ pub static INSERT_HISTORY: Statement = Statement::new(
     ],
 );
 
+/// The event, and that it waits to be handed to the consumers.
 pub static INSERT_OUTBOX: Statement = Statement::new(
-    "INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
+    "WITH event AS (
+     INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
             revision, occurred_at, tracingspancontext)
      VALUES ($1, $2, $3, $4::pg_catalog.text, $5, $6, $7, $8,
-            COALESCE($6 OPERATOR(pg_catalog.#>>) '{payload,traceparent}', $9))",
+            COALESCE($6 OPERATOR(pg_catalog.#>>) '{payload,traceparent}', $9))
+     RETURNING tenant_id, revision, id, occurred_at)
+     INSERT INTO workflow.outbox_queue (tenant_id, instance_id, revision, id, occurred_at)
+     SELECT e.tenant_id, $4, e.revision, e.id, e.occurred_at FROM event e",
     &[TEXT, UUID, TEXT, UUID, TEXT, JSONB, BIGINT, TIME, TEXT],
 );
 
