@@ -23,6 +23,12 @@ pub fn keeps_snapshot() -> bool {
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
 }
 
+/// Whether the transaction goes on after the present statement.
+pub fn in_transaction_block() -> bool {
+    // SAFETY: only looks at the transaction.
+    unsafe { pg_sys::IsTransactionBlock() }
+}
+
 /// The role the client logged in as.
 pub fn session_role() -> Oid {
     // SAFETY: a plain variable of this backend.

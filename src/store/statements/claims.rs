@@ -83,15 +83,16 @@ pub static COUNT_EVENTS: Statement = Statement::queue(
     &[TEXT, UUIDS, BIGINTS],
 );
 
-/// Those of a claim's events that nobody else is at.
+/// Those of a claim's events that nobody else is at; none of a claim that was over at $4.
 pub static LOCK_CLAIMED: Statement = Statement::queue(
     "SELECT d.instance_id, d.revision, d.id, d.available_at, d.attempt
        FROM workflow.deliveries d
       WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
         AND d.claim OPERATOR(pg_catalog.=) $3
         AND d.consumer OPERATOR(pg_catalog.=) $2
+        AND d.available_at OPERATOR(pg_catalog.>) $4
         FOR UPDATE OF d SKIP LOCKED",
-    &[TEXT, TEXT, UUID],
+    &[TEXT, TEXT, UUID, TIME],
 );
 
 /// The event before each of these that is not acknowledged either.
