@@ -216,23 +216,18 @@ fn in_order(
                 continue;
             }
             instance = handed.instance;
+            // The one right before it; those before that one are looked at with their own. Where a
+            // consumer came late there is none.
             let events = &published[&instance];
-            let before = events.iter().rev();
-            for (revision, _) in before.skip_while(|event| event.0 >= handed.revision) {
-                // Where a consumer came late there is nothing before its first event.
-                let end = known
-                    .get(&(instance, *revision))
-                    .and_then(|id| ends.get(id));
-                match end {
-                    Some(end) if end.0 > claim.after => {
-                        return Err(format!(
-                            "{handed:?} was handed out at {} before revision {revision}, acknowledged at {end:?}",
-                            claim.before
-                        ));
-                    }
-                    // Those before it were acknowledged earlier still: each is looked at with its own.
-                    _ => break,
-                }
+            let before = events.iter().rev().find(|event| event.0 < handed.revision);
+            let id = before.and_then(|(revision, _)| known.get(&(instance, *revision)));
+            if let Some(end) = id.and_then(|id| ends.get(id))
+                && end.0 > claim.after
+            {
+                return Err(format!(
+                    "{handed:?} was handed out at {} before {before:?}, acknowledged at {end:?}",
+                    claim.before
+                ));
             }
         }
     }

@@ -351,6 +351,7 @@ fn work(shared: &Shared<'_>, number: usize, finished: &AtomicBool) -> Result<Not
                 ack(shared, &mut client, consumer, &claim, &second, &mut notes)?;
                 // What came before its time was ignored, and now its time has come.
                 ack(shared, &mut client, consumer, &claim, &first, &mut notes)?;
+                give_back_rest(shared, &mut client, consumer, &claim, &mut notes)?;
             }
             // Fails at some.
             2 => {
