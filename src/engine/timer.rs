@@ -110,6 +110,7 @@ struct Timer {
     instance: Uuid,
     entered_revision: i64,
     event: String,
+    next_at: Time,
 }
 
 impl Timer {
@@ -153,23 +154,23 @@ pub fn run_due(
         budget: Budget::new(0, false),
         request: None,
     };
-    let picked = spi.run(
-        &statements::DUE_TIMERS,
-        &[command.tenant(), Value::Time(now), Value::Int(limit)],
-    );
-    let timers = picked
-        .rows()
-        .map(|row| {
-            Ok(Timer {
-                instance: row.uuid(0)?,
-                entered_revision: row.bigint(1)?,
-                event: row.text(2)?,
-            })
-        })
-        .collect::<Result<Vec<Timer>, Report>>()?;
     let mut outcomes = Vec::new();
-    for timer in &timers {
-        outcomes.extend(run_one(&command, timer, now)?);
+    let mut last = Timer {
+        instance: Uuid::nil(),
+        entered_revision: 0,
+        event: String::new(),
+        next_at: Time::BEGINNING,
+    };
+    // Those that others have locked must not keep the ones behind them waiting.
+    while (outcomes.len() as i32) < limit {
+        let timers = pick(&command, now, limit - outcomes.len() as i32, &last)?;
+        for timer in &timers {
+            outcomes.extend(run_one(&command, timer, now)?);
+        }
+        match timers.into_iter().last() {
+            Some(timer) => last = timer,
+            None => break,
+        }
     }
     let sweep = limit.saturating_mul(SWEPT_PER_ROW);
     spi.run(
@@ -177,6 +178,30 @@ pub fn run_due(
         &[command.tenant(), Value::Time(now), Value::Int(sweep)],
     );
     Ok(outcomes)
+}
+
+fn pick(command: &Command<'_>, now: Time, limit: i32, after: &Timer) -> Result<Vec<Timer>, Report> {
+    let picked = command.spi.run(
+        &statements::DUE_TIMERS,
+        &[
+            command.tenant(),
+            Value::Time(now),
+            Value::Int(limit),
+            Value::Time(after.next_at),
+            Value::Uuid(after.instance),
+            Value::Bigint(after.entered_revision),
+            Value::Text(&after.event),
+        ],
+    );
+    let timers = picked.rows().map(|row| {
+        Ok(Timer {
+            instance: row.uuid(0)?,
+            entered_revision: row.bigint(1)?,
+            event: row.text(2)?,
+            next_at: row.time(3)?,
+        })
+    });
+    timers.collect()
 }
 
 /// `None` if the timer is somebody else's now, or its visit is over.
