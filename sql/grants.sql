@@ -5,7 +5,7 @@ CREATE FUNCTION wf_grant(role_name name, capability text) RETURNS text
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
-    reader constant text[] := ARRAY['current_actor', 'current_tenant', 'wf_check', 'wf_explain',
+    reader constant text[] := ARRAY['contention_counts', 'current_actor', 'current_tenant', 'wf_check', 'wf_explain',
         'wf_export', 'wf_get', 'wf_validate', 'wf_version', 'wf_whoami', 'wf_worklist'];
     participant constant text[] := reader || ARRAY['wf_decide', 'wf_lock', 'wf_send', 'wf_start',
         'wf_supersede_material', 'wf_task_claim', 'wf_task_delegate', 'wf_task_release',
@@ -62,7 +62,7 @@ BEGIN
         END IF;
     END LOOP;
     EXECUTE format('GRANT USAGE ON SCHEMA workflow TO %I', role_name);
-    EXECUTE format('GRANT SELECT ON workflow.worklist, workflow.worklist_counts, workflow.timeline TO %I',
+    EXECUTE format('GRANT SELECT ON workflow.worklist, workflow.worklist_counts, workflow.timeline, workflow.contention TO %I',
                    role_name);
     IF capability = 'operator' THEN
         EXECUTE format('GRANT SELECT ON workflow.refusals TO %I', role_name);

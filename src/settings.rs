@@ -24,6 +24,8 @@ static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(N
 static ROLES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static TRACEPARENT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
+static GATE_WAITERS: GucSetting<i32> = GucSetting::<i32>::new(250);
+static ADAPTIVE_DWELL: GucSetting<i32> = GucSetting::<i32>::new(30_000);
 static LOG_REFUSALS: GucSetting<bool> = GucSetting::<bool>::new(true);
 
 /// Registers them. Without preloading this happens at the first call of a session.
@@ -77,6 +79,26 @@ pub fn define() {
         GucContext::Userset,
         GucFlags::UNIT_MS,
     );
+    GucRegistry::define_int_guc(
+        c"workflow.gate_waiters",
+        c"How many commands may wait at the gate of one instance.",
+        c"Further ones are told busy at once, with the time after which to try again.",
+        &GATE_WAITERS,
+        0,
+        100_000,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.adaptive_dwell",
+        c"How long the adaptive lock mode keeps a contended instance gated at least.",
+        c"",
+        &ADAPTIVE_DWELL,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_MS,
+    );
     GucRegistry::define_bool_guc(
         c"workflow.log_refusals",
         c"Writes one line to the server log for each refused command.",
@@ -123,6 +145,16 @@ pub fn traceparent() -> Result<Option<String>, Report> {
 /// `workflow.wait_ms`
 pub fn wait_ms() -> i32 {
     WAIT_MS.get()
+}
+
+/// `workflow.gate_waiters`
+pub fn gate_waiters() -> u64 {
+    GATE_WAITERS.get() as u64
+}
+
+/// `workflow.adaptive_dwell`, in milliseconds
+pub fn adaptive_dwell() -> u64 {
+    ADAPTIVE_DWELL.get() as u64
 }
 
 /// `workflow.log_refusals`

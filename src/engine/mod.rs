@@ -2,7 +2,9 @@
 //! itself is made in `workflow-core`; the SQL is in `store`.
 
 pub mod command;
+pub mod contention;
 pub mod failure;
+pub mod gate;
 pub mod identity;
 pub mod instance;
 pub mod request;
