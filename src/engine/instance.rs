@@ -84,7 +84,7 @@ fn lock(command: &Command<'_>, id: Uuid, heat: &mut Heat<'_>) -> Result<(), Fail
         .budget
         .wait(|| command.spi.run(&statements::LOCK_INSTANCE, &key).count());
     if waited.is_err() {
-        let mut refusal = busy("the row of the instance was not had in time", 1);
+        let mut refusal = busy("a lock was not had in time", 1);
         refusal.retry_after_ms = Some(heat.gave_up(0));
         return Err(refusal.into());
     }

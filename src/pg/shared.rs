@@ -53,6 +53,8 @@ fn map(count: usize) -> io::Result<&'static [AtomicU64]> {
         // looked at through atomics alone.
         unsafe { MmapOptions::new().len(length).map_mut(&file)? },
     );
+    // Not by closing it: the mapping keeps the file open, and the lock with it.
+    file.unlock()?;
     let base = map.as_mut_ptr();
     // For the life of the backend.
     std::mem::forget(map);
