@@ -145,6 +145,7 @@ regression() {
         [ -e "$ROOT/tests/$kind/expected/$name.out" ] || missing+=("$name")
     done
     hand_over "$ROOT/tests/$kind" "$work"
+    hand_over "$ROOT/docs" "$work/docs"
     mkdir -p "$work/expected"
     for name in "${missing[@]}"; do
         echo "tests/$kind/expected/$name.out does not exist"

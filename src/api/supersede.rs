@@ -15,6 +15,7 @@ use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, InProgress};
 use crate::engine::request::Fingerprint;
+use crate::engine::timer;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::backend;
@@ -204,6 +205,8 @@ fn carry_out(command: &Command<'_>, change: &Change, version: i32) -> Result<i32
         write::open_tasks(command, &scene, plan)?;
     } else {
         reopen_seats(command, &scene, row, plan)?;
+        let rest = &definition.machine.states[plan.rest()];
+        timer::refresh(command, &scene, rest, row.entered_revision)?;
     }
     Ok(outdated as i32)
 }

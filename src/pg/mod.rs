@@ -11,6 +11,7 @@ pub mod installation;
 pub mod report;
 pub mod shared;
 pub mod spi;
+pub mod subtransaction;
 pub mod text;
 pub mod value;
 pub mod wait;

@@ -13,12 +13,15 @@ mod chain;
 mod command;
 mod seats;
 mod task;
+mod timer;
 pub mod votes;
 
 #[cfg(test)]
 mod tests;
 
 pub use seats::{add_seat, remove_seat, withdraw};
+pub use timer::{Due, TIMER_ACTOR, Timer, fire};
+
 pub use task::{
     Ended, Handover, Holding, Vote, VotePlan, assign, claim, delegate, release, transfer, vote,
 };

@@ -2,7 +2,7 @@
 //! in which a call takes its locks.
 //!
 //! Lock order within one call: request key, business key or definition name (locks of our own, see
-//! `pg::wait`), then application, then instances by id, then tasks, then outbox. Locks are taken in
+//! `pg::wait`), then application, then instances by id, then tasks, then timers and outbox. Locks are taken in
 //! one statement and data is read in the next: a row read in the statement that waited for it may
 //! be from before the wait.
 //!
@@ -10,19 +10,25 @@
 //! name and every operator is qualified, and every one of them names the tenant.
 
 mod applications;
+mod claims;
 mod definitions;
+mod delivery;
 mod history;
 mod identity;
 mod instances;
 mod reading;
 mod requests;
 mod tasks;
+mod timers;
 
 pub use applications::*;
+pub use claims::*;
 pub use definitions::*;
+pub use delivery::*;
 pub use history::*;
 pub use identity::*;
 pub use instances::*;
 pub use reading::*;
 pub use requests::*;
 pub use tasks::*;
+pub use timers::*;
