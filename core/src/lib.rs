@@ -6,6 +6,7 @@
 //! one catalogue of those reasons; [`delivery`] says what a consumer of events is handed. Nothing here reads a clock, a table or a setting: the server
 //! hands in rows and takes out a plan, so the whole semantics can be tested without a server.
 
+pub mod contention;
 pub mod decide;
 pub mod definition;
 pub mod delivery;
