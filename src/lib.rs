@@ -18,6 +18,12 @@ pub extern "C-unwind" fn _PG_init() {
     settings::define();
     pg::installation::watch();
     pg::backend::watch_rights();
+    engine::worker::register();
+}
+
+background_workers! {
+    "workflow_launcher" => engine::worker::launch,
+    "workflow_worker" => engine::worker::work,
 }
 
 sql_functions! {

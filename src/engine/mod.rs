@@ -11,5 +11,6 @@ pub mod identity;
 pub mod instance;
 pub mod request;
 pub mod timer;
+pub mod worker;
 pub mod world;
 pub mod write;

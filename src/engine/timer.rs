@@ -14,11 +14,15 @@ use crate::engine::command::{self, Command};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::identity::Caller;
 use crate::engine::instance::{self, Approach, Effect, InProgress};
+use crate::engine::worker::{Place, Progress};
 use crate::engine::write::{self, Ending, Remarks, Scene};
+use crate::pg::backend;
 use crate::pg::report::{self, Report};
+use crate::pg::spi::Spi;
 use crate::pg::subtransaction::{self, Caught};
 use crate::pg::value::{Time, Value};
 use crate::pg::wait::Budget;
+use crate::settings;
 use crate::store::statements;
 
 /// Sets the timers of the state a plan comes to rest in.
@@ -105,6 +109,26 @@ fn set_all(
     Ok(())
 }
 
+/// Fires what is due in the next tenant that has something due: a job of the background worker.
+pub fn run_next_tenant(spi: &Spi, place: &mut Place) -> Result<Progress, Failure> {
+    let now = clock::now()?;
+    let next = [Value::Text(&place.tenant), Value::Time(now)];
+    let Some(row) = spi.one(&statements::NEXT_TENANT_DUE, &next) else {
+        let again = std::mem::take(place).again;
+        return Ok(if again {
+            Progress::More
+        } else {
+            Progress::Done
+        });
+    };
+    place.tenant = row.text(0)?;
+    let limit = settings::worker_batch();
+    let caller = Caller::timer(place.tenant.clone(), backend::session_role());
+    let outcomes = run_due(&caller, spi, limit)?;
+    place.again |= outcomes.len() as i32 >= limit;
+    Ok(Progress::More)
+}
+
 /// A timer that was found due.
 struct Timer {
     instance: Uuid,
@@ -141,11 +165,7 @@ impl Effect for Due {
 const SWEPT_PER_ROW: i32 = 10;
 
 /// Fires timers of a tenant that are due, and removes those whose visit is over. Never waits.
-pub fn run_due(
-    caller: &Caller,
-    spi: &crate::pg::spi::Spi,
-    limit: i32,
-) -> Result<Vec<Outcome>, Failure> {
+pub fn run_due(caller: &Caller, spi: &Spi, limit: i32) -> Result<Vec<Outcome>, Failure> {
     let now = clock::now()?;
     let command = Command {
         name: "wf_run_due",

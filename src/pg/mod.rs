@@ -15,3 +15,4 @@ pub mod subtransaction;
 pub mod text;
 pub mod value;
 pub mod wait;
+pub mod worker;

@@ -123,3 +123,30 @@ pub static PENDING_TIMERS: Statement = Statement::new(
         AND NOT i.closed",
     &[TEXT, UUID],
 );
+
+/// The next tenant, in their order, that has something due; of any, because the background worker
+/// is for all of them. The index is entered once for each tenant that has timers.
+pub static NEXT_TENANT_DUE: Statement = Statement::new(
+    "WITH RECURSIVE w(tenant_id) AS (
+        (SELECT t.tenant_id
+           FROM workflow.timers t
+          WHERE t.tenant_id OPERATOR(pg_catalog.>) $1
+          ORDER BY t.tenant_id
+          LIMIT 1)
+        UNION ALL
+        SELECT (SELECT t.tenant_id
+                  FROM workflow.timers t
+                 WHERE t.tenant_id OPERATOR(pg_catalog.>) w.tenant_id
+                 ORDER BY t.tenant_id
+                 LIMIT 1)
+          FROM w
+         WHERE w.tenant_id IS NOT NULL)
+     SELECT w.tenant_id
+       FROM w
+      WHERE w.tenant_id IS NOT NULL
+        AND EXISTS (SELECT FROM workflow.timers t
+                     WHERE t.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+                       AND t.next_at OPERATOR(pg_catalog.<=) $2)
+      LIMIT 1",
+    &[TEXT, TIME],
+);
