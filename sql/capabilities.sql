@@ -6,7 +6,9 @@ CREATE VIEW workflow.capabilities WITH (security_barrier) AS
 WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('function current_actor', 'reader'),
     ('function current_tenant', 'reader'),
+    ('function outer_role', 'reader'),
     ('function wf_as', 'backend'),
+    ('function wf_authenticate', 'reader'),
     ('function wf_check', 'reader'),
     ('function wf_decide', 'participant'),
     ('function wf_define', 'designer'),

@@ -9,5 +9,6 @@ pub mod identity;
 pub mod instance;
 pub mod request;
 pub mod timer;
+pub mod token;
 pub mod world;
 pub mod write;

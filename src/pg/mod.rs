@@ -12,5 +12,6 @@ pub mod report;
 pub mod spi;
 pub mod subtransaction;
 pub mod text;
+pub mod transaction;
 pub mod value;
 pub mod wait;
