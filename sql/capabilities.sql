@@ -4,6 +4,7 @@
 
 CREATE VIEW workflow.capabilities WITH (security_barrier) AS
 WITH RECURSIVE listed(object, capabilities) AS (VALUES
+    ('function contention_counts', 'reader'),
     ('function current_actor', 'reader'),
     ('function current_tenant', 'reader'),
     ('function outer_role', 'reader'),
@@ -47,6 +48,7 @@ WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('function wf_worklist', 'reader'),
     ('table refusals', 'operator'),
     ('view capabilities', 'reader'),
+    ('view contention', 'reader'),
     ('view dead_letters', 'worker operator'),
     ('view outbox_lag', 'worker operator'),
     ('view pending_timers', 'reader'),

@@ -197,7 +197,7 @@ CREATE FUNCTION wf_send(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.outcome ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_send';
-COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic or pessimistic, default as the definition says. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
+COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic, pessimistic or adaptive; default as the definition says, else adaptive. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
 REVOKE ALL ON FUNCTION wf_send FROM PUBLIC;
 
 CREATE FUNCTION wf_lock(

@@ -61,6 +61,7 @@ sql_functions! {
     "wf_whoami" => api::identity::whoami,
     "wf_member_set" => api::identity::member_set,
     "wf_member_remove" => api::identity::member_remove,
+    "wf_contention_counts" => api::contention::counts,
     "wf_verify" => api::upkeep::verify,
     "wf_version" => api::upkeep::version,
     "wf_refuse_change" => api::upkeep::refuse_change,

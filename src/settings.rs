@@ -46,6 +46,8 @@ static TOKEN_KEYS: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::
 static TOKEN_AUDIENCE: GucSetting<Option<CString>> =
     GucSetting::<Option<CString>>::new(Some(c"workflow"));
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
+static GATE_WAITERS: GucSetting<i32> = GucSetting::<i32>::new(250);
+static ADAPTIVE_DWELL: GucSetting<i32> = GucSetting::<i32>::new(30_000);
 static LOG_REFUSALS: GucSetting<bool> = GucSetting::<bool>::new(true);
 static NOTIFY: GucSetting<bool> = GucSetting::<bool>::new(false);
 static OUTBOX_RETENTION: GucSetting<i32> = GucSetting::<i32>::new(7 * 24 * 60 * 60);
@@ -124,6 +126,26 @@ pub fn define() {
         0,
         i32::MAX,
         GucContext::Userset,
+        GucFlags::UNIT_MS,
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.gate_waiters",
+        c"How many commands may wait at the gate of one instance.",
+        c"Further ones are told busy at once, with the time after which to try again.",
+        &GATE_WAITERS,
+        0,
+        100_000,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.adaptive_dwell",
+        c"How long the adaptive lock mode keeps a contended instance gated at least.",
+        c"",
+        &ADAPTIVE_DWELL,
+        0,
+        i32::MAX,
+        GucContext::Suset,
         GucFlags::UNIT_MS,
     );
     GucRegistry::define_bool_guc(
@@ -219,6 +241,16 @@ pub fn test_clock() -> Result<Option<String>, Report> {
 /// `workflow.wait_ms`
 pub fn wait_ms() -> i32 {
     WAIT_MS.get()
+}
+
+/// `workflow.gate_waiters`
+pub fn gate_waiters() -> u64 {
+    GATE_WAITERS.get() as u64
+}
+
+/// `workflow.adaptive_dwell`, in milliseconds
+pub fn adaptive_dwell() -> u64 {
+    ADAPTIVE_DWELL.get() as u64
 }
 
 /// `workflow.log_refusals`

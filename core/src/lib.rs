@@ -8,6 +8,7 @@
 //! token, a clock: the server hands in rows and takes out a plan, so the whole semantics can be tested
 //! without a server.
 
+pub mod contention;
 pub mod decide;
 pub mod definition;
 pub mod delivery;

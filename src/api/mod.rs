@@ -1,6 +1,7 @@
 //! The SQL functions: arguments in, answer out, one file per group.
 
 pub mod answer;
+pub mod contention;
 pub mod decide;
 pub mod define;
 pub mod delivery;

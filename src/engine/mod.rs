@@ -3,8 +3,10 @@
 
 pub mod clock;
 pub mod command;
+pub mod contention;
 pub mod delivery;
 pub mod failure;
+pub mod gate;
 pub mod identity;
 pub mod instance;
 pub mod request;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use uuid::Uuid;
 use workflow_core::decide::{self, Due, Plan};
-use workflow_core::definition::{Delay, State};
+use workflow_core::definition::{Delay, LockMode, State};
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::Refusal;
 
@@ -213,7 +213,7 @@ fn run_one(command: &Command<'_>, timer: &Timer, now: Time) -> Result<Option<Out
 /// Takes the edge of a timer that is ours, and removes it.
 fn fire(command: &Command<'_>, timer: &Timer) -> Result<Option<Outcome>, Failure> {
     let approach = Approach {
-        pessimistic: true,
+        mode: Some(LockMode::Pessimistic),
         expected: Default::default(),
     };
     let moved = instance::change(

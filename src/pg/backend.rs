@@ -23,6 +23,24 @@ pub fn keeps_snapshot() -> bool {
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
 }
 
+/// Whether the transaction has written, or holds the lock of a row: either gives it an id.
+pub fn holds_locks() -> bool {
+    // SAFETY: a look at this backend's transaction.
+    unsafe { pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId }
+}
+
+/// The database of this backend.
+pub fn database() -> Oid {
+    // SAFETY: a plain variable of this backend.
+    unsafe { pg_sys::MyDatabaseId }
+}
+
+/// PostgreSQL's own hash, the same in every process on this machine.
+pub fn hash(bytes: &[u8], seed: u64) -> u64 {
+    // SAFETY: pointer and length describe `bytes`.
+    unsafe { pg_sys::hash_bytes_extended(bytes.as_ptr(), bytes.len() as i32, seed) }
+}
+
 /// The role the client logged in as.
 pub fn session_role() -> Oid {
     // SAFETY: a plain variable of this backend.

@@ -9,6 +9,7 @@ pub mod entry;
 pub mod guard;
 pub mod installation;
 pub mod report;
+pub mod shared;
 pub mod spi;
 pub mod subtransaction;
 pub mod text;
