@@ -11,6 +11,7 @@ pub mod identity;
 pub mod instance;
 pub mod request;
 pub mod timer;
+pub mod token;
 pub mod worker;
 pub mod world;
 pub mod write;
