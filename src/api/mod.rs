@@ -5,6 +5,7 @@ pub mod decide;
 pub mod define;
 pub mod identity;
 pub mod query;
+pub mod resource;
 pub mod seat;
 pub mod send;
 pub mod start;

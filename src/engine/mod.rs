@@ -6,5 +6,6 @@ pub mod failure;
 pub mod identity;
 pub mod instance;
 pub mod request;
+pub mod resource;
 pub mod world;
 pub mod write;

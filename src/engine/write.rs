@@ -8,6 +8,7 @@ use workflow_core::outcome::Outcome;
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::Effect;
+use crate::engine::resource::{self, Origin};
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::settings;
 use crate::store::definitions::Published;
@@ -285,6 +286,11 @@ fn record_step(
     if written.count() != 1 {
         return Err(trigger_interfered("a trigger kept a history row out"));
     }
+    let origin = Origin {
+        instance: scene.instance,
+        revision,
+    };
+    resource::record(command, &step.movements, origin)?;
     if !step.publish {
         return Ok(());
     }

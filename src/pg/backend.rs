@@ -23,6 +23,24 @@ pub fn keeps_snapshot() -> bool {
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
 }
 
+/// Whether the transaction has written, or holds the lock of a row: either gives it an id.
+pub fn holds_locks() -> bool {
+    // SAFETY: a look at this backend's transaction.
+    unsafe { pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId }
+}
+
+/// Whether what a row carries as its locker is a transaction, and one that is older than another.
+/// A number that may stand for a set of transactions is taken for young: the row does not say which
+/// of the two it is.
+pub fn is_older(locker: u32, transaction: u32) -> bool {
+    let (mut oldest, mut next) = (0.into(), 0.into());
+    // SAFETY: reads both ends of the numbers that stand for sets.
+    unsafe { pg_sys::ReadMultiXactIdRange(&mut oldest, &mut next) };
+    let is_set =
+        locker.wrapping_sub(u32::from(oldest)) < u32::from(next).wrapping_sub(oldest.into());
+    !is_set && (locker.wrapping_sub(transaction) as i32) < 0
+}
+
 /// The role the client logged in as.
 pub fn session_role() -> Oid {
     // SAFETY: a plain variable of this backend.

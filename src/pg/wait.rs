@@ -197,6 +197,10 @@ pub enum LockKind {
     Definition = 3,
     /// A member while their row is written.
     Member = 4,
+    /// A resource that many want, before its row is touched.
+    Resource = 32,
+    /// The name of a resource while it is made.
+    ResourceName = 33,
 }
 
 /// A transaction-level advisory lock in a space that SQL functions cannot reach (they use 1 and 2
@@ -237,6 +241,16 @@ impl KeyLock {
         budget.wait(|| {
             self.acquire(false);
         })
+    }
+
+    /// Takes the lock to the end of the transaction, if nobody holds it.
+    pub fn try_take(&self) -> bool {
+        self.acquire(true)
+    }
+
+    /// Where the lock stands in the order in which several of a kind are taken.
+    pub fn order(&self) -> (u32, u32) {
+        (self.0.locktag_field2, self.0.locktag_field3)
     }
 
     fn acquire(&self, only_if_free: bool) -> bool {

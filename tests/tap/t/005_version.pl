@@ -43,6 +43,10 @@ my %calls = (
 	wf_whoami => q{wf_whoami()},
 	wf_member_set => q{wf_member_set('ann', '{}')},
 	wf_member_remove => q{wf_member_remove('ann')},
+	wf_resource_set => q{wf_resource_set('seats', 1)},
+	wf_resource_consume => q{wf_resource_consume('seats', 1)},
+	wf_resource_restock => q{wf_resource_restock('seats', 1)},
+	wf_resource_consume_many => q{wf_resource_consume_many('[{"resource": "seats", "quantity": 1}]')},
 	wf_verify => q{wf_verify()});
 is_value(
 	$node, 'app', q{
