@@ -4,6 +4,7 @@
 
 CREATE VIEW workflow.capabilities WITH (security_barrier) AS
 WITH RECURSIVE listed(object, capabilities) AS (VALUES
+    ('function contention_counts', 'reader'),
     ('function current_actor', 'reader'),
     ('function current_tenant', 'reader'),
     ('function wf_as', 'backend'),
@@ -13,6 +14,7 @@ WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('function wf_explain', 'reader'),
     ('function wf_export', 'reader'),
     ('function wf_get', 'reader'),
+    ('function wf_inbox_accept', 'worker'),
     ('function wf_lock', 'participant'),
     ('function wf_member_remove', 'operator'),
     ('function wf_member_set', 'operator'),
@@ -20,6 +22,14 @@ WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('function wf_resource_consume_many', 'backend operator worker'),
     ('function wf_resource_restock', 'backend operator worker'),
     ('function wf_resource_set', 'backend operator'),
+    ('function wf_outbox_ack', 'worker'),
+    ('function wf_outbox_claim', 'worker'),
+    ('function wf_outbox_nack', 'worker'),
+    ('function wf_outbox_requeue', 'operator'),
+    ('function wf_outbox_skip', 'operator'),
+    ('function wf_outbox_subscribe', 'worker operator'),
+    ('function wf_outbox_unsubscribe', 'operator'),
+    ('function wf_run_due', 'worker'),
     ('function wf_seat_add', 'backend operator'),
     ('function wf_seat_remove', 'backend operator'),
     ('function wf_send', 'participant'),
@@ -42,6 +52,10 @@ WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('view balances', 'reader'),
     ('view capabilities', 'reader'),
     ('view movements', 'reader'),
+    ('view contention', 'reader'),
+    ('view dead_letters', 'worker operator'),
+    ('view outbox_lag', 'worker operator'),
+    ('view pending_timers', 'reader'),
     ('view timeline', 'reader'),
     ('view worklist', 'reader'),
     ('view worklist_counts', 'reader')

@@ -9,8 +9,8 @@
 -- wf_grant hands out EXECUTE by capability. Every table is marked for pg_dump, which would leave
 -- the rows of an extension's tables behind.
 
-CREATE TYPE workflow.proof AS ENUM ('setting', 'session', 'token', 'claims');
-COMMENT ON TYPE workflow.proof IS 'How an actor was proved: named by a trusted backend (setting), by the database login (session), by a signed token, or by a gateway''s claims.';
+CREATE TYPE workflow.proof AS ENUM ('setting', 'session', 'token', 'claims', 'engine');
+COMMENT ON TYPE workflow.proof IS 'How an actor was proved: named by a trusted backend (setting), by the database login (session), by a signed token, by a gateway''s claims, or nobody, because time acted (engine).';
 
 CREATE TYPE workflow.outcome AS (
     applied boolean,

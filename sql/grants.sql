@@ -60,7 +60,7 @@ BEGIN
     RETURN capability;
 END
 $function$;
-COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker, operator (members, wf_verify), designer (wf_define); workflow.capabilities lists what each may do. For the owner of the functions. Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
+COMMENT ON FUNCTION wf_grant IS 'Gives a database role a capability: reader (wf_get, wf_check and other readers), participant (commands), backend (participant, and naming the person it calls for), worker (consumes events), operator (members, consumers, dead letters, wf_verify), designer (wf_define); workflow.capabilities lists what each may do. For the owner of the functions. Gives the capability back. Errors: 22004, 22023 no such capability, 42704 no such role, 42501.';
 REVOKE ALL ON FUNCTION wf_grant FROM PUBLIC;
 
 CREATE FUNCTION wf_revoke(role_name name, capability text) RETURNS text

@@ -69,9 +69,9 @@ REVOKE ALL ON FUNCTION wf_member_remove FROM PUBLIC;
 
 CREATE FUNCTION workflow.current_tenant() RETURNS text
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_current_tenant';
-COMMENT ON FUNCTION workflow.current_tenant() IS 'Tenant of the caller, as commands see it.';
+COMMENT ON FUNCTION workflow.current_tenant() IS 'Tenant of the caller, as commands see it; NULL, which equals nothing, where a command would be refused because the caller is not proved.';
 CREATE FUNCTION workflow.current_actor() RETURNS text
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_current_actor';
-COMMENT ON FUNCTION workflow.current_actor() IS 'The acting person, as commands see it.';
+COMMENT ON FUNCTION workflow.current_actor() IS 'The acting person, as commands see it; NULL where a command would be refused because the caller is not proved.';
 REVOKE ALL ON FUNCTION workflow.current_tenant() FROM PUBLIC;
 REVOKE ALL ON FUNCTION workflow.current_actor() FROM PUBLIC;

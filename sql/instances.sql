@@ -83,7 +83,8 @@ CREATE TYPE workflow.page AS (
     context jsonb,
     facts jsonb,
     open_tasks jsonb,
-    actions jsonb
+    actions jsonb,
+    timers jsonb
 );
 COMMENT ON TYPE workflow.page IS 'All that a page needs to show an instance and to send a command about exactly what it showed.';
 
@@ -188,7 +189,7 @@ CREATE FUNCTION wf_send(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.outcome ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_send';
-COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic or pessimistic, default as the definition says. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
+COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic, pessimistic or adaptive; default as the definition says, else adaptive. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
 REVOKE ALL ON FUNCTION wf_send FROM PUBLIC;
 
 CREATE FUNCTION wf_lock(
@@ -214,7 +215,7 @@ CREATE FUNCTION wf_get(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.page ROWS 1
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_get';
-COMMENT ON FUNCTION wf_get IS 'All a page needs, by instance, or by definition and business key (the open instance, else the latest). actions: for each event of the state, where it leads, whether the caller may take it now, and what stands in the way. Errors: WF005.';
+COMMENT ON FUNCTION wf_get IS 'All a page needs, by instance, or by definition and business key (the open instance, else the latest). actions: for each event of the state, where it leads, whether the caller may take it now, and what stands in the way. timers: what time will do, and when. Errors: WF005.';
 REVOKE ALL ON FUNCTION wf_get FROM PUBLIC;
 
 CREATE FUNCTION wf_explain(
@@ -225,5 +226,5 @@ CREATE FUNCTION wf_explain(
     identity_token text DEFAULT NULL
 ) RETURNS jsonb
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_explain';
-COMMENT ON FUNCTION wf_explain IS 'Why an instance stands where it stands: state, actions and who may take them, seats and votes, the last step, recent refusals (one''s own, or all for those who may read workflow.refusals), and the backends that hold or await its row lock. Errors: WF005.';
+COMMENT ON FUNCTION wf_explain IS 'Why an instance stands where it stands: state, actions and who may take them, seats and votes, the last step, timers and how they failed, recent refusals (one''s own, or all for those who may read workflow.refusals), and the backends that hold or await its row lock. Errors: WF005.';
 REVOKE ALL ON FUNCTION wf_explain FROM PUBLIC;

@@ -105,3 +105,67 @@ SELECT m.key, m.move, m.step::pg_catalog.text AS step, m.quantity, m.balance, m.
 COMMENT ON VIEW workflow.movements IS 'The ledger of the caller''s tenant: who took what, gave it back or counted it. Order by key, move.';
 COMMENT ON COLUMN workflow.movements.quantity IS 'What was added; negative for what was taken.';
 COMMENT ON COLUMN workflow.movements.balance IS 'What was left after it.';
+
+CREATE VIEW workflow.outbox_lag WITH (security_barrier) AS
+SELECT c.consumer, c.subscribed_at,
+       q.events AS queued,
+       d.waiting, d.claimed, d.failed, d.dead,
+       LEAST(q.oldest, d.oldest) AS oldest_at,
+       pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) LEAST(q.oldest, d.oldest) AS lag
+  FROM workflow.consumers c
+ CROSS JOIN LATERAL (
+    SELECT pg_catalog.count(*) FILTER (WHERE w.attempt OPERATOR(pg_catalog.=) 0) AS waiting,
+           pg_catalog.count(*) FILTER (WHERE w.claim IS NOT NULL
+               AND w.available_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()) AS claimed,
+           pg_catalog.count(*) FILTER (WHERE w.attempt OPERATOR(pg_catalog.>) 0 AND NOT w.dead
+               AND (w.claim IS NULL OR w.available_at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp())) AS failed,
+           pg_catalog.count(*) FILTER (WHERE w.dead) AS dead,
+           pg_catalog.min(w.occurred_at) AS oldest
+      FROM workflow.deliveries w
+     WHERE w.tenant_id OPERATOR(pg_catalog.=) c.tenant_id
+       AND w.consumer OPERATOR(pg_catalog.=) c.consumer) d
+ CROSS JOIN LATERAL (
+    SELECT pg_catalog.count(*) AS events, pg_catalog.min(w.occurred_at) AS oldest
+      FROM workflow.outbox_queue w
+     WHERE w.tenant_id OPERATOR(pg_catalog.=) c.tenant_id) q
+ WHERE c.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.outbox_lag IS 'How far each consumer of the caller''s tenant is behind; nothing to do when queued, waiting, claimed, failed and dead are 0.';
+COMMENT ON COLUMN workflow.outbox_lag.queued IS 'Events not yet handed to any consumer; the next claim of any of them does it.';
+COMMENT ON COLUMN workflow.outbox_lag.waiting IS 'Events never handed out.';
+COMMENT ON COLUMN workflow.outbox_lag.claimed IS 'Events in the consumer''s hands.';
+COMMENT ON COLUMN workflow.outbox_lag.failed IS 'Events that failed, or whose claim ran out, and will be handed out again.';
+COMMENT ON COLUMN workflow.outbox_lag.dead IS 'Dead letters; what follows each of them in its instance waits with it.';
+COMMENT ON COLUMN workflow.outbox_lag.oldest_at IS 'When the oldest event happened that the consumer has not acknowledged.';
+
+CREATE VIEW workflow.dead_letters WITH (security_barrier) AS
+SELECT d.consumer, d.id, o.aggregatetype, o.aggregateid, o.type, o.payload, d.revision, d.occurred_at,
+       d.attempt, d.failed_at, d.error,
+       (SELECT pg_catalog.count(*)
+          FROM workflow.deliveries b
+         WHERE b.tenant_id OPERATOR(pg_catalog.=) d.tenant_id
+           AND b.consumer OPERATOR(pg_catalog.=) d.consumer
+           AND b.instance_id OPERATOR(pg_catalog.=) d.instance_id
+           AND b.revision OPERATOR(pg_catalog.>) d.revision) AS blocked
+  FROM workflow.deliveries d
+  LEFT JOIN workflow.outbox o
+    ON o.tenant_id OPERATOR(pg_catalog.=) d.tenant_id
+   AND o.aggregateid OPERATOR(pg_catalog.=) d.instance_id::pg_catalog.text
+   AND o.revision OPERATOR(pg_catalog.=) d.revision
+ WHERE d.dead
+   AND d.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.dead_letters IS 'Events of the caller''s tenant that a consumer failed too often. wf_outbox_requeue and wf_outbox_skip take their ids.';
+COMMENT ON COLUMN workflow.dead_letters.blocked IS 'Events of the same instance that wait behind it.';
+CREATE VIEW workflow.pending_timers WITH (security_barrier) AS
+SELECT t.instance_id, i.application_id, a.business_key, i.definition, i.state, i.revision, t.event,
+       t.due_at, t.next_at, t.attempts, t.error
+  FROM workflow.timers t
+  JOIN workflow.instances i
+    ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id AND i.id OPERATOR(pg_catalog.=) t.instance_id
+   AND i.entered_revision OPERATOR(pg_catalog.=) t.entered_revision
+  JOIN workflow.applications a
+    ON a.tenant_id OPERATOR(pg_catalog.=) i.tenant_id AND a.id OPERATOR(pg_catalog.=) i.application_id
+ WHERE NOT i.closed
+   AND t.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.pending_timers IS 'What time will do to the open instances of the caller''s tenant. Order by next_at.';
+COMMENT ON COLUMN workflow.pending_timers.next_at IS 'When it is tried: due_at, or later if it has failed.';
+COMMENT ON COLUMN workflow.pending_timers.error IS 'How it failed last.';

@@ -23,8 +23,14 @@ static TENANT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(
 static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static ROLES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static TRACEPARENT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static TEST_CLOCK: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
+static GATE_WAITERS: GucSetting<i32> = GucSetting::<i32>::new(250);
+static ADAPTIVE_DWELL: GucSetting<i32> = GucSetting::<i32>::new(30_000);
 static LOG_REFUSALS: GucSetting<bool> = GucSetting::<bool>::new(true);
+static NOTIFY: GucSetting<bool> = GucSetting::<bool>::new(false);
+static OUTBOX_RETENTION: GucSetting<i32> = GucSetting::<i32>::new(7 * 24 * 60 * 60);
+static OUTBOX_MAX_ATTEMPTS: GucSetting<i32> = GucSetting::<i32>::new(10);
 
 /// Registers them. Without preloading this happens at the first call of a session.
 pub fn define() {
@@ -67,6 +73,14 @@ pub fn define() {
             GucFlags::default(),
         );
     }
+    GucRegistry::define_string_guc(
+        c"workflow.test_clock",
+        c"Moment by which timers and due dates are set and found due, for tests.",
+        c"A timestamp with time zone; empty: the server's clock.",
+        &TEST_CLOCK,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
     GucRegistry::define_int_guc(
         c"workflow.wait_ms",
         c"Total time a command may wait for locks.",
@@ -77,6 +91,26 @@ pub fn define() {
         GucContext::Userset,
         GucFlags::UNIT_MS,
     );
+    GucRegistry::define_int_guc(
+        c"workflow.gate_waiters",
+        c"How many commands may wait at the gate of one instance.",
+        c"Further ones are told busy at once, with the time after which to try again.",
+        &GATE_WAITERS,
+        0,
+        100_000,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.adaptive_dwell",
+        c"How long the adaptive lock mode keeps a contended instance gated at least.",
+        c"",
+        &ADAPTIVE_DWELL,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_MS,
+    );
     GucRegistry::define_bool_guc(
         c"workflow.log_refusals",
         c"Writes one line to the server log for each refused command.",
@@ -85,7 +119,39 @@ pub fn define() {
         GucContext::Suset,
         GucFlags::default(),
     );
+    define_delivery();
     backend::reserve_settings_prefix();
+}
+
+fn define_delivery() {
+    GucRegistry::define_bool_guc(
+        c"workflow.notify",
+        c"Wakes listeners of channel workflow_outbox when events were committed.",
+        c"Once per transaction, without content. A transaction that notifies cannot be prepared, and all of them commit one after the other.",
+        &NOTIFY,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.outbox_retention",
+        c"How long an event that no consumer waits for stays in the outbox.",
+        c"",
+        &OUTBOX_RETENTION,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_S,
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.outbox_max_attempts",
+        c"How often an event is handed to a consumer before it becomes a dead letter.",
+        c"",
+        &OUTBOX_MAX_ATTEMPTS,
+        1,
+        1_000_000,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
 }
 
 /// `workflow.identity`
@@ -120,14 +186,44 @@ pub fn traceparent() -> Result<Option<String>, Report> {
     text(&TRACEPARENT)
 }
 
+/// `workflow.test_clock`, if set and not empty.
+pub fn test_clock() -> Result<Option<String>, Report> {
+    text(&TEST_CLOCK)
+}
+
 /// `workflow.wait_ms`
 pub fn wait_ms() -> i32 {
     WAIT_MS.get()
 }
 
+/// `workflow.gate_waiters`
+pub fn gate_waiters() -> u64 {
+    GATE_WAITERS.get() as u64
+}
+
+/// `workflow.adaptive_dwell`, in milliseconds
+pub fn adaptive_dwell() -> u64 {
+    ADAPTIVE_DWELL.get() as u64
+}
+
 /// `workflow.log_refusals`
 pub fn log_refusals() -> bool {
     LOG_REFUSALS.get()
+}
+
+/// `workflow.notify`
+pub fn notify() -> bool {
+    NOTIFY.get()
+}
+
+/// `workflow.outbox_retention`, in seconds
+pub fn outbox_retention() -> i32 {
+    OUTBOX_RETENTION.get()
+}
+
+/// `workflow.outbox_max_attempts`
+pub fn outbox_max_attempts() -> i32 {
+    OUTBOX_MAX_ATTEMPTS.get()
 }
 
 /// After a transaction a setting made for it is empty, not unset: both count as absent. One that

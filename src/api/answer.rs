@@ -6,7 +6,16 @@ use crate::pg::entry::{Answer, Cell};
 
 /// A row of `workflow.outcome`.
 pub fn outcome(outcome: Outcome) -> Answer {
-    Answer::Row(vec![
+    Answer::Row(cells(outcome))
+}
+
+/// Rows of `workflow.outcome`.
+pub fn outcomes(outcomes: Vec<Outcome>) -> Answer {
+    Answer::Rows(outcomes.into_iter().map(cells).collect())
+}
+
+fn cells(outcome: Outcome) -> Vec<Cell> {
+    vec![
         Cell::Bool(outcome.applied),
         Cell::optional(outcome.code, Cell::Text),
         Cell::optional(outcome.reason, Cell::Text),
@@ -22,7 +31,7 @@ pub fn outcome(outcome: Outcome) -> Answer {
         Cell::Bool(outcome.retryable),
         Cell::optional(outcome.retry_after_ms, Cell::Int),
         Cell::optional(outcome.detail, |detail| Cell::Json(detail.to_string())),
-    ])
+    ]
 }
 
 /// Rows of `workflow.resource_outcome`: one for each resource, or one that says why not.

@@ -68,14 +68,14 @@ pub fn whoami(call: &Call) -> Result<Answer, Report> {
 
 /// `workflow.current_tenant`
 pub fn current_tenant(_: &Call) -> Result<Answer, Report> {
-    let tenant = command::read(&Claim::default(), |_, caller| Ok(caller.tenant.clone()))?;
-    Ok(Answer::Scalar(Cell::Text(tenant)))
+    let tenant = command::read_of_known(|caller| caller.tenant.clone())?;
+    Ok(Answer::Scalar(Cell::optional(tenant, Cell::Text)))
 }
 
 /// `workflow.current_actor`
 pub fn current_actor(_: &Call) -> Result<Answer, Report> {
-    let actor = command::read(&Claim::default(), |_, caller| Ok(caller.actor.clone()))?;
-    Ok(Answer::Scalar(Cell::Text(actor)))
+    let actor = command::read_of_known(|caller| caller.actor.clone())?;
+    Ok(Answer::Scalar(Cell::optional(actor, Cell::Text)))
 }
 
 fn describe(caller: &Caller, roles: Vec<String>) -> Vec<Cell> {

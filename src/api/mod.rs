@@ -1,8 +1,10 @@
 //! The SQL functions: arguments in, answer out, one file per group.
 
 pub mod answer;
+pub mod contention;
 pub mod decide;
 pub mod define;
+pub mod delivery;
 pub mod identity;
 pub mod query;
 pub mod resource;
@@ -11,6 +13,7 @@ pub mod send;
 pub mod start;
 pub mod supersede;
 pub mod task;
+pub mod timer;
 pub mod transition;
 pub mod upkeep;
 pub mod worklist;

@@ -147,7 +147,7 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
     let outcome = command::run(common, arguments.fingerprint(), |command| {
         let _progress = InProgress::enter(arguments.instance)?;
         let approach = Approach {
-            pessimistic: false,
+            mode: None,
             expected: Position {
                 state: Some(arguments.from_state.clone()),
                 revision: Some(arguments.expected_revision),

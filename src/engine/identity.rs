@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 
 use pgrx::pg_sys::Oid;
+use workflow_core::decide::TIMER_ACTOR;
 use workflow_core::refusal::{Reason, Refusal};
 
 use crate::engine::failure::Failure;
@@ -66,12 +67,32 @@ impl Caller {
             check_name("a role", role)?;
         }
         let session_role = backend::session_role();
-        match settings::identity() {
+        let caller = match settings::identity() {
             IdentityMode::Setting if is_backend(spi, session_role)? => {
                 Caller::trusted(spi, session_role, claim)
             }
             IdentityMode::Setting => Caller::proved(spi, session_role, claim, false),
             IdentityMode::Session => Caller::proved(spi, session_role, claim, true),
+        }?;
+        if caller.actor == TIMER_ACTOR {
+            return Err(Report::invalid(format!("nobody may act as {TIMER_ACTOR}")).into());
+        }
+        Ok(caller)
+    }
+
+    /// Time itself, in this caller's tenant.
+    pub fn as_timer(&self) -> Caller {
+        Caller::timer(self.tenant.clone(), self.session_role)
+    }
+
+    /// Time itself, in a tenant.
+    pub fn timer(tenant: String, session_role: Oid) -> Caller {
+        Caller {
+            tenant,
+            actor: TIMER_ACTOR.to_owned(),
+            proof: "engine",
+            session_role,
+            roles: RefCell::new(Some(Vec::new())),
         }
     }
 

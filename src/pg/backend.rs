@@ -41,6 +41,18 @@ pub fn is_older(locker: u32, transaction: u32) -> bool {
     !is_set && (locker.wrapping_sub(transaction) as i32) < 0
 }
 
+/// The database of this backend.
+pub fn database() -> Oid {
+    // SAFETY: a plain variable of this backend.
+    unsafe { pg_sys::MyDatabaseId }
+}
+
+/// PostgreSQL's own hash, the same in every process on this machine.
+pub fn hash(bytes: &[u8], seed: u64) -> u64 {
+    // SAFETY: pointer and length describe `bytes`.
+    unsafe { pg_sys::hash_bytes_extended(bytes.as_ptr(), bytes.len() as i32, seed) }
+}
+
 /// The role the client logged in as.
 pub fn session_role() -> Oid {
     // SAFETY: a plain variable of this backend.

@@ -128,6 +128,24 @@ impl Call {
         Ok(Argument { name, value })
     }
 
+    /// A uuid[] without NULL elements (22004).
+    pub fn uuids(&self, name: &'static str) -> Result<Argument<Vec<Uuid>>, Report> {
+        let value = self
+            .next()
+            .map(|datum| {
+                // SAFETY: declared as uuid[] in the SQL signature.
+                let elements = unsafe { value::read_uuids(datum) };
+                elements
+                    .into_iter()
+                    .map(|element| {
+                        element.ok_or_else(|| Report::null(&format!("an element of {name}")))
+                    })
+                    .collect()
+            })
+            .transpose()?;
+        Ok(Argument { name, value })
+    }
+
     pub(super) fn fcinfo(&self) -> pg_sys::FunctionCallInfo {
         self.fcinfo
     }

@@ -12,6 +12,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use uuid::Uuid;
 use workflow_core::sqlstate::SqlState;
 
+use super::backend;
 use super::report::Report;
 use super::value::{self, Jsonb, Time, Value};
 
@@ -20,6 +21,7 @@ pub struct Statement {
     sql: &'static str,
     types: &'static [Oid],
     planning: u32,
+    of_queue: bool,
     plan: AtomicPtr<pg_sys::_SPI_plan>,
 }
 
@@ -34,11 +36,21 @@ impl Statement {
         Statement::planned(sql, types, pg_sys::CURSOR_OPT_CUSTOM_PLAN)
     }
 
+    /// Describes a step of a queue: it goes by indexes and in their order, however small or
+    /// unknown its tables look to the planner, and sees what is committed now, also where the
+    /// transaction keeps a snapshot.
+    pub const fn queue(sql: &'static str, types: &'static [Oid]) -> Statement {
+        let mut statement = Statement::new(sql, types);
+        statement.of_queue = true;
+        statement
+    }
+
     const fn planned(sql: &'static str, types: &'static [Oid], planning: u32) -> Statement {
         Statement {
             sql,
             types,
             planning,
+            of_queue: false,
             plan: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -114,15 +126,34 @@ impl Spi {
         // prepared with. Results are read before the next statement: SPI's globals are copied here.
         unsafe {
             let plan = statement.plan();
-            let _interpreted =
-                (statement.planning == pg_sys::CURSOR_OPT_CUSTOM_PLAN).then(WithoutJit::begin);
-            let result = pg_sys::SPI_execute_plan(
-                plan,
-                datums.as_mut_ptr(),
-                nulls.as_ptr(),
-                self.read_only,
-                0,
-            );
+            let _interpreted = (statement.planning == pg_sys::CURSOR_OPT_CUSTOM_PLAN
+                || statement.of_queue)
+                .then(WithoutJit::begin);
+            let _by_index = statement.of_queue.then(IndexesOnly::begin);
+            let result = if statement.of_queue && backend::keeps_snapshot() {
+                // As foreign keys look for rows that are there now.
+                let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
+                let result = pg_sys::SPI_execute_snapshot(
+                    plan,
+                    datums.as_mut_ptr(),
+                    nulls.as_ptr(),
+                    snapshot,
+                    ptr::null_mut(),
+                    self.read_only,
+                    true,
+                    0,
+                );
+                pg_sys::UnregisterSnapshot(snapshot);
+                result
+            } else {
+                pg_sys::SPI_execute_plan(
+                    plan,
+                    datums.as_mut_ptr(),
+                    nulls.as_ptr(),
+                    self.read_only,
+                    0,
+                )
+            };
             assert!(
                 result > 0,
                 "SPI_execute_plan gave {result} for {}",
@@ -174,6 +205,40 @@ impl Drop for WithoutJit {
     fn drop(&mut self) {
         // SAFETY: what was in force before.
         unsafe { pg_sys::jit_enabled = self.enabled };
+    }
+}
+
+/// Keeps the planner to indexes, nested loops and the order of the indexes until dropped.
+struct IndexesOnly([bool; 6]);
+
+impl IndexesOnly {
+    fn set(values: [bool; 6]) -> [bool; 6] {
+        // SAFETY: plain variables of this backend.
+        unsafe {
+            let switches = [
+                &raw mut pg_sys::enable_seqscan,
+                &raw mut pg_sys::enable_bitmapscan,
+                &raw mut pg_sys::enable_sort,
+                &raw mut pg_sys::enable_hashjoin,
+                &raw mut pg_sys::enable_mergejoin,
+                &raw mut pg_sys::enable_material,
+            ];
+            let mut before = [false; 6];
+            for (index, switch) in switches.into_iter().enumerate() {
+                before[index] = switch.replace(values[index]);
+            }
+            before
+        }
+    }
+
+    fn begin() -> IndexesOnly {
+        IndexesOnly(IndexesOnly::set([false; 6]))
+    }
+}
+
+impl Drop for IndexesOnly {
+    fn drop(&mut self) {
+        IndexesOnly::set(self.0);
     }
 }
 

@@ -35,6 +35,43 @@ pub enum Value<'a> {
     Jsonb(&'a Jsonb),
     /// jsonb from its text
     Json(&'a str),
+    /// An array of values of one type, NULLs among them
+    Array(Element, Vec<Value<'a>>),
+}
+
+/// Type of an array's elements.
+#[allow(dead_code)]
+#[derive(Clone, Copy, Debug)]
+pub enum Element {
+    /// boolean
+    Bool,
+    /// int
+    Int,
+    /// bigint
+    Bigint,
+    /// text
+    Text,
+    /// uuid
+    Uuid,
+    /// jsonb
+    Jsonb,
+    /// bytea
+    Bytes,
+}
+
+impl Element {
+    /// Type, length, by value, alignment: as pg_type describes them.
+    fn layout(self) -> (Oid, i32, bool, u8) {
+        match self {
+            Element::Bool => (pg_sys::BOOLOID, 1, true, b'c'),
+            Element::Int => (pg_sys::INT4OID, 4, true, b'i'),
+            Element::Bigint => (pg_sys::INT8OID, 8, true, b'd'),
+            Element::Text => (pg_sys::TEXTOID, -1, false, b'i'),
+            Element::Uuid => (pg_sys::UUIDOID, 16, false, b'c'),
+            Element::Jsonb => (pg_sys::JSONBOID, -1, false, b'i'),
+            Element::Bytes => (pg_sys::BYTEAOID, -1, false, b'i'),
+        }
+    }
 }
 
 /// timestamptz: microseconds since 2000-01-01 UTC.
@@ -64,19 +101,16 @@ impl<'a> Value<'a> {
             Value::Bytes(value) => varlena(value),
             Value::Uuid(value) => uuid(value),
             Value::Texts(values) => {
-                let elements = values
-                    .iter()
-                    .map(|value| Value::Text(value).to_datum().0)
-                    .collect();
-                array(elements, pg_sys::TEXTOID, -1, false, b'i')
+                let values = values.iter().map(|value| Value::Text(value));
+                array(Element::Text, values.map(|value| value.to_datum()))
             }
             Value::Uuids(values) => array(
-                values.iter().map(uuid).collect(),
-                pg_sys::UUIDOID,
-                16,
-                false,
-                b'c',
+                Element::Uuid,
+                values.iter().map(|value| (uuid(value), false)),
             ),
+            Value::Array(element, values) => {
+                array(*element, values.iter().map(|value| value.to_datum()))
+            }
             Value::Jsonb(value) => raw_varlena(&value.0),
             Value::Json(value) => json(value),
         };
@@ -116,14 +150,20 @@ fn uuid(value: &Uuid) -> Datum {
     }
 }
 
-fn array(mut elements: Vec<Datum>, element: Oid, length: i32, by_value: bool, align: u8) -> Datum {
-    // SAFETY: the elements are datums of type `element`, described by the other arguments as
-    // pg_type does.
+fn array(element: Element, values: impl Iterator<Item = (Datum, bool)>) -> Datum {
+    let (mut datums, mut nulls): (Vec<Datum>, Vec<bool>) = values.unzip();
+    let (oid, length, by_value, align) = element.layout();
+    let (mut count, mut first) = (datums.len() as i32, 1);
+    // SAFETY: the datums are of the type that `layout` describes; an array of no elements has no
+    // dimension.
     unsafe {
-        Datum::from(pg_sys::construct_array(
-            elements.as_mut_ptr(),
-            elements.len() as i32,
-            element,
+        Datum::from(pg_sys::construct_md_array(
+            datums.as_mut_ptr(),
+            nulls.as_mut_ptr(),
+            i32::from(count > 0),
+            &mut count,
+            &mut first,
+            oid,
             length as _,
             by_value,
             align as _,
@@ -223,6 +263,32 @@ pub unsafe fn read_texts(datum: Datum) -> Result<Vec<Option<String>>, Report> {
     }
 }
 
+/// # Safety
+/// `datum` is a uuid[].
+pub unsafe fn read_uuids(datum: Datum) -> Vec<Option<Uuid>> {
+    let mut elements: *mut Datum = std::ptr::null_mut();
+    let mut nulls: *mut bool = std::ptr::null_mut();
+    let mut count = 0;
+    let (oid, length, by_value, align) = Element::Uuid.layout();
+    // SAFETY: as for `read_texts`, of a uuid[].
+    unsafe {
+        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        pg_sys::deconstruct_array(
+            array,
+            oid,
+            length as _,
+            by_value,
+            align as _,
+            &mut elements,
+            &mut nulls,
+            &mut count,
+        );
+        (0..count as usize)
+            .map(|i| (!*nulls.add(i)).then(|| read_uuid(*elements.add(i))))
+            .collect()
+    }
+}
+
 impl Jsonb {
     /// The binary image: equal for documents that differ only in key order and white space.
     pub fn image(&self) -> &[u8] {
@@ -243,9 +309,36 @@ impl Jsonb {
 }
 
 impl Time {
+    /// `-infinity`
+    pub const BEFORE_ALL: Time = Time(i64::MIN);
+    /// `infinity`
+    pub const INFINITY: Time = Time(i64::MAX);
+
     /// The wall clock.
     pub fn now() -> Time {
         // SAFETY: reads the clock.
         Time(unsafe { pg_sys::GetCurrentTimestamp() })
+    }
+
+    /// A timestamptz from its text; PostgreSQL's own error for one that is none.
+    pub fn parse(text: &str) -> Option<Time> {
+        let arguments = [
+            Some(Datum::from(text::to_c_string(text))),
+            Some(Datum::from(Oid::INVALID)),
+            Some(Datum::from(-1i32)),
+        ];
+        // SAFETY: timestamptz_in takes a C string, an oid and a modifier.
+        unsafe { pgrx::direct_function_call_as_datum(pg_sys::timestamptz_in, &arguments) }
+            .map(|datum| Time(datum.value() as i64))
+    }
+
+    /// Whether it is a moment, and not infinity.
+    pub fn is_finite(&self) -> bool {
+        self.0 != i64::MIN && self.0 != i64::MAX
+    }
+
+    /// This much later.
+    pub fn after(self, delay: std::time::Duration) -> Time {
+        Time(self.0.saturating_add(delay.as_micros() as i64))
     }
 }

@@ -30,6 +30,11 @@ WITH i AS (
               FROM pg_catalog.jsonb_each(COALESCE(s.value OPERATOR(pg_catalog.->) 'on',
                                                   '{}'::pg_catalog.jsonb)) o(key, value)
             UNION ALL
+            SELECT pg_catalog.concat('after.', o.key), o.value
+              FROM pg_catalog.jsonb_each(COALESCE(s.value OPERATOR(pg_catalog.->) 'after',
+                                                  '{}'::pg_catalog.jsonb)) o(key, value)
+             WHERE o.key OPERATOR(pg_catalog.<>) 'restart'
+            UNION ALL
             SELECT NULL, s.value OPERATOR(pg_catalog.->) 'always'
              WHERE s.value OPERATOR(pg_catalog.?) 'always') e
      WHERE d.name OPERATOR(pg_catalog.=) ANY (SELECT i.definition FROM i)
@@ -83,12 +88,60 @@ WITH i AS (
       FROM workflow.tasks k
      WHERE ($1 IS NULL OR k.tenant_id OPERATOR(pg_catalog.=) $1)
        AND ($2 IS NULL OR k.instance_id OPERATOR(pg_catalog.=) $2)
+), m AS (
+    SELECT *
+      FROM workflow.timers r
+     WHERE ($1 IS NULL OR r.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR r.instance_id OPERATOR(pg_catalog.=) $2)
 ), x AS (
     SELECT *
       FROM workflow.outbox o
      WHERE ($1 IS NULL OR o.tenant_id OPERATOR(pg_catalog.=) $1)
        AND ($2 IS NULL OR o.aggregateid OPERATOR(pg_catalog.=) $2::pg_catalog.text)
+), w AS (
+    -- Events that wait: for a consumer, or in the queue for all of them.
+    SELECT d.tenant_id, d.instance_id, d.revision, d.id, d.consumer, d.consumer AS who
+      FROM workflow.deliveries d
+     WHERE ($1 IS NULL OR d.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR d.instance_id OPERATOR(pg_catalog.=) $2)
+    UNION ALL
+    SELECT q.tenant_id, q.instance_id, q.revision, q.id, NULL, 'the queue'
+      FROM workflow.outbox_queue q
+     WHERE ($1 IS NULL OR q.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR q.instance_id OPERATOR(pg_catalog.=) $2)
 )
+SELECT 2, 'time_acts_in_its_own_name', h.tenant_id, h.instance_id,
+       pg_catalog.format('revision %s: %s by %s', h.revision, COALESCE(h.event, 'always'), h.actor)
+  FROM h
+ WHERE h.event IS NOT NULL
+   AND (pg_catalog.starts_with(h.event, 'after.')
+        OR h.actor OPERATOR(pg_catalog.=) 'workflow.timer'
+        OR h.proof OPERATOR(pg_catalog.=) 'engine'::workflow.proof)
+   AND NOT (pg_catalog.starts_with(h.event, 'after.')
+            AND h.actor OPERATOR(pg_catalog.=) 'workflow.timer'
+            AND h.proof OPERATOR(pg_catalog.=) 'engine'::workflow.proof)
+UNION ALL
+SELECT 2, 'timers_belong_to_a_visit', m.tenant_id, m.instance_id,
+       pg_catalog.format('%s of revision %s, which entered no state', m.event, m.entered_revision)
+  FROM m
+ WHERE NOT EXISTS (SELECT FROM workflow.history e
+                    WHERE e.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                      AND e.instance_id OPERATOR(pg_catalog.=) m.instance_id
+                      AND e.revision OPERATOR(pg_catalog.=) m.entered_revision)
+UNION ALL
+SELECT 2, 'timers_fire_once', m.tenant_id, m.instance_id,
+       pg_catalog.format('%s of revision %s has fired and is still there', m.event, m.entered_revision)
+  FROM m
+ CROSS JOIN LATERAL (SELECT e.event
+                       FROM workflow.history e
+                      WHERE e.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                        AND e.instance_id OPERATOR(pg_catalog.=) m.instance_id
+                        AND e.revision OPERATOR(pg_catalog.>) m.entered_revision
+                        AND e.step OPERATOR(pg_catalog.=) 'edge'::workflow.step
+                      ORDER BY e.revision
+                      LIMIT 1) way_out
+ WHERE way_out.event OPERATOR(pg_catalog.=) m.event
+UNION ALL
 SELECT 1, 'revision_counts_history', i.tenant_id, i.id,
        pg_catalog.format('revision %s, history rows %s, last one %s', i.revision,
                          COALESCE(ends.steps, 0), COALESCE(ends.revision, 0))
@@ -205,6 +258,11 @@ SELECT 5, 'steps_have_an_event', h.tenant_id, h.instance_id,
                     WHERE x.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
                       AND x.aggregateid OPERATOR(pg_catalog.=) h.instance_id::pg_catalog.text
                       AND x.revision OPERATOR(pg_catalog.=) h.revision)
+   -- it was acknowledged by every consumer, or its time was over
+   AND NOT EXISTS (SELECT FROM workflow.outbox_removed r
+                    WHERE r.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+                      AND r.instance_id OPERATOR(pg_catalog.=) h.instance_id
+                      AND r.revision OPERATOR(pg_catalog.>=) h.revision)
 UNION ALL
 SELECT 5, 'unpublished_steps_have_none', w.tenant_id, w.instance_id,
        pg_catalog.format('revision %s is not published and has an event', w.revision)
@@ -265,10 +323,54 @@ SELECT 7, 'moves_belong_to_a_step', m.tenant_id, m.instance_id,
                       AND h.revision OPERATOR(pg_catalog.=) m.revision
                       AND h.step OPERATOR(pg_catalog.=) 'edge'::workflow.step)
 UNION ALL
+SELECT 5, 'what_is_delivered_is_an_event', w.tenant_id, w.instance_id,
+       pg_catalog.format('%s waits for revision %s, which is not in the outbox', w.who, w.revision)
+  FROM w
+ WHERE NOT EXISTS (SELECT FROM x
+                    WHERE x.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+                      AND x.aggregateid OPERATOR(pg_catalog.=) w.instance_id::pg_catalog.text
+                      AND x.revision OPERATOR(pg_catalog.=) w.revision
+                      AND x.id OPERATOR(pg_catalog.=) w.id)
+UNION ALL
+SELECT 5, 'events_reach_their_consumers', x.tenant_id, x.aggregateid::pg_catalog.uuid,
+       pg_catalog.format('revision %s is not acknowledged by %s, and does not wait for anybody',
+                         x.revision, c.consumer)
+  FROM x
+  JOIN workflow.consumers c ON c.tenant_id OPERATOR(pg_catalog.=) x.tenant_id
+                           AND c.subscribed_at OPERATOR(pg_catalog.<) x.occurred_at
+ WHERE NOT EXISTS (SELECT FROM w
+                    WHERE w.tenant_id OPERATOR(pg_catalog.=) x.tenant_id
+                      AND w.instance_id OPERATOR(pg_catalog.=) x.aggregateid::pg_catalog.uuid
+                      AND w.revision OPERATOR(pg_catalog.=) x.revision)
+   -- two consumers acknowledged it at the same moment: the next claim removes it
+   AND NOT EXISTS (SELECT FROM workflow.outbox_unremoved n
+                    WHERE n.tenant_id OPERATOR(pg_catalog.=) x.tenant_id
+                      AND n.instance_id OPERATOR(pg_catalog.=) x.aggregateid::pg_catalog.uuid
+                      AND n.revision OPERATOR(pg_catalog.=) x.revision)
+UNION ALL
+SELECT 5, 'the_queue_is_behind_the_deliveries', d.tenant_id, d.instance_id,
+       pg_catalog.format('revision %s is with %s, and the queue has revision %s', d.revision,
+                         d.consumer, q.revision)
+  FROM w d
+  JOIN w q ON q.tenant_id OPERATOR(pg_catalog.=) d.tenant_id
+          AND q.instance_id OPERATOR(pg_catalog.=) d.instance_id
+          AND q.consumer IS NULL
+          AND q.revision OPERATOR(pg_catalog.<=) d.revision
+ WHERE d.consumer IS NOT NULL
+UNION ALL
+SELECT 5, 'deliveries_have_a_consumer', w.tenant_id, w.instance_id,
+       pg_catalog.format('revision %s is with %s, who is not subscribed', w.revision, w.consumer)
+  FROM w
+ WHERE w.consumer IS NOT NULL
+   AND NOT EXISTS (SELECT FROM workflow.consumers c
+                    WHERE c.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+                      AND c.consumer OPERATOR(pg_catalog.=) w.consumer)
+UNION ALL
 SELECT 8, 'rows_belong_to_an_instance', o.tenant_id, o.instance_id,
        pg_catalog.format('%s of no instance of this tenant', o.what)
   FROM (SELECT h.tenant_id, h.instance_id, 'history' AS what FROM h
         UNION ALL SELECT t.tenant_id, t.instance_id, 'a task' FROM t
+        UNION ALL SELECT m.tenant_id, m.instance_id, 'a timer' FROM m
         UNION ALL SELECT x.tenant_id, x.aggregateid::pg_catalog.uuid, 'an event' FROM x
         UNION ALL SELECT l.tenant_id, l.instance_id, 'a row of the task log' FROM workflow.task_log l
                    WHERE ($1 IS NULL OR l.tenant_id OPERATOR(pg_catalog.=) $1)

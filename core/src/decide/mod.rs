@@ -14,6 +14,7 @@ mod command;
 mod draws;
 mod seats;
 mod task;
+mod timer;
 pub mod votes;
 
 #[cfg(test)]
@@ -21,6 +22,8 @@ mod tests;
 
 pub use draws::{Movement, not_found, settle};
 pub use seats::{add_seat, remove_seat, withdraw};
+pub use timer::{Due, TIMER_ACTOR, Timer, fire};
+
 pub use task::{
     Ended, Handover, Holding, Vote, VotePlan, assign, claim, delegate, release, transfer, vote,
 };

@@ -12,6 +12,17 @@ use super::{Decision, Edge, StateId};
 /// Longest guard, in bytes.
 const MAX_GUARD: usize = 4096;
 
+/// What takes an edge.
+#[derive(Clone, Copy)]
+pub(super) enum Trigger<'e> {
+    /// An event that somebody sends.
+    Event(&'e str),
+    /// The engine, at once.
+    Always,
+    /// Time; the name of the timer.
+    After(&'e str),
+}
+
 /// When a branch is taken.
 enum Guard {
     Always,
@@ -28,18 +39,17 @@ struct Tried {
 }
 
 impl<'s> Reader<'s> {
-    /// The branches of one event, or of `always` where the event is empty, and whether all of them
-    /// could be read.
+    /// The branches that one trigger chooses from, and whether all of them could be read.
     pub(super) fn branches(
         &mut self,
-        event: &str,
+        trigger: Trigger<'_>,
         value: &'s Value,
         path: &str,
     ) -> (Vec<Edge>, bool) {
         let mut tried = Tried::default();
         let Some(list) = value.as_array() else {
             self.edges += 1;
-            let edge = self.branch(event, value, path, &mut tried);
+            let edge = self.branch(trigger, value, path, &mut tried);
             let all_read = edge.is_some();
             return (Vec::from_iter(edge), all_read);
         };
@@ -50,7 +60,7 @@ impl<'s> Reader<'s> {
         let mut edges = Vec::with_capacity(list.len());
         for (i, value) in list.iter().enumerate() {
             let path = child(path, &i.to_string());
-            edges.extend(self.branch(event, value, &path, &mut tried));
+            edges.extend(self.branch(trigger, value, &path, &mut tried));
         }
         let all_read = edges.len() == list.len();
         (edges, all_read)
@@ -58,13 +68,13 @@ impl<'s> Reader<'s> {
 
     fn branch(
         &mut self,
-        event: &str,
+        trigger: Trigger<'_>,
         value: &'s Value,
         path: &str,
         tried: &mut Tried,
     ) -> Option<Edge> {
         let mut edge = Edge {
-            event: event.to_owned(),
+            event: trigger.event().to_owned(),
             target: 0,
             guard: None,
             path: path.to_owned(),
@@ -95,7 +105,7 @@ impl<'s> Reader<'s> {
         if let Some(meta) = object.get("meta") {
             let path = child(path, "meta");
             if let Some(meta) = self.findings.object(meta, &path) {
-                self.edge_meta(meta, &path, &mut edge);
+                self.edge_meta(meta, &path, trigger, &mut edge);
             }
         }
         edge.target = self.target(object, path)?;
@@ -170,7 +180,13 @@ impl<'s> Reader<'s> {
         Guard::Unknown
     }
 
-    fn edge_meta(&mut self, meta: &'s Map<String, Value>, path: &str, edge: &mut Edge) {
+    fn edge_meta(
+        &mut self,
+        meta: &'s Map<String, Value>,
+        path: &str,
+        trigger: Trigger<'_>,
+        edge: &mut Edge,
+    ) {
         keys::vet(Place::EdgeMeta, meta, path, &mut self.findings);
         let decisions = [Decision::Approve, Decision::Reject, Decision::Return];
         let decisions = decisions.map(|decision| (decision.as_str(), decision));
@@ -184,15 +200,31 @@ impl<'s> Reader<'s> {
         let publish = self.findings.flag(meta, "publish", path);
         edge.publish = publish.unwrap_or(true);
         edge.draws = self.draws(meta, path);
-        if edge.event.is_empty() {
-            if meta.contains_key("decision") {
-                let message = "an `always` edge is no decision: nobody has seen the material";
-                self.findings.error(child(path, "decision"), message);
+        let (decision, roles) = match trigger {
+            Trigger::Event(_) => return,
+            Trigger::Always => (
+                "an `always` edge is no decision: nobody has seen the material",
+                "an `always` edge has no roles: the engine takes it, not a person",
+            ),
+            Trigger::After(_) => (
+                "an `after` edge is no decision: time gives no verdict",
+                "an `after` edge has no roles: time takes it, not a person",
+            ),
+        };
+        for (key, message) in [("decision", decision), ("roles", roles)] {
+            if meta.contains_key(key) {
+                self.findings.error(child(path, key), message);
             }
-            if meta.contains_key("roles") {
-                let message = "an `always` edge has no roles: the engine takes it, not a person";
-                self.findings.error(child(path, "roles"), message);
-            }
+        }
+    }
+}
+
+impl Trigger<'_> {
+    /// The event of the edges that it takes.
+    fn event(&self) -> &str {
+        match self {
+            Trigger::Event(event) | Trigger::After(event) => event,
+            Trigger::Always => "",
         }
     }
 }

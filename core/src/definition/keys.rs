@@ -23,7 +23,6 @@ pub(super) enum Place {
 const NOT_BUILT_YET: &[(Place, &str)] = &[
     (Place::Machine, "context"),
     (Place::MachineMeta, "facts"),
-    (Place::State, "after"),
     (Place::StateMeta, "lease"),
     (Place::StateMeta, "retry"),
     (Place::EdgeMeta, "assign"),
@@ -89,7 +88,7 @@ fn accepted(place: Place, key: &str) -> Option<Shape> {
         // Without actions there is no order of actions; unknown events are refused in any case.
         (Place::Machine, "predictableActionArguments" | "strict") => Shape::Flag,
         (Place::MachineMeta, "concurrent" | "lock_mode") => Shape::Read,
-        (Place::State, "type" | "on" | "always" | "meta") => Shape::Read,
+        (Place::State, "type" | "on" | "after" | "always" | "meta") => Shape::Read,
         (Place::StateMeta, "task" | "on_supersede") => Shape::Read,
         (Place::Task, "seats" | "rule" | "reject" | "due") => Shape::Read,
         (Place::Task, "self_approval" | "one_vote_each") => Shape::Read,

@@ -21,6 +21,12 @@
 //! error. `always` edges are taken by the engine and not by a person: they carry neither roles nor
 //! a decision, since nobody would have seen the material that the decision is about.
 //!
+//! **Timers.** The keys of `after` are delays from the entry into the state: milliseconds as in
+//! XState, ISO 8601 durations, or `due`, the due date of the state's task. Time takes such an edge
+//! and not a person, so it has neither roles nor a decision. `restart: true` beside the delays makes
+//! new material, facts and changed seats start all of them again. The event of such a step is
+//! `after.` with the delay as it is written; names of events may not begin so.
+//!
 //! **Votes.** `meta.task` gives the seats that must speak and what their votes amount to: `rule` is
 //! `"all"` (default), `"any"`, `{"approve": n}` or `{"approve_ratio": r}`, `reject` is `"first"` or
 //! a number of seats, and a `veto` of a seat decides alone. Limits that no vote can reach are
@@ -51,6 +57,7 @@
 //! DRAFT, SUBMITTED, a `return` to DRAFT and verdicts into final states thus need no `on_supersede`
 //! at all, and an APPROVED that is not final needs one.
 
+mod after;
 mod branches;
 mod check;
 mod draws;

@@ -3,7 +3,7 @@
 //!
 //! Lock order within one call: request key, business key, definition or resource name, gates (locks
 //! of our own, see `pg::wait`), then application, then instances by id, then tasks, then resources by
-//! key, then outbox. Locks are taken in
+//! key, then timers and outbox. Locks are taken in
 //! one statement and data is read in the next: a row read in the statement that waited for it may
 //! be from before the wait.
 //!
@@ -11,7 +11,9 @@
 //! name and every operator is qualified, and every one of them names the tenant.
 
 mod applications;
+mod claims;
 mod definitions;
+mod delivery;
 mod history;
 mod identity;
 mod instances;
@@ -19,9 +21,12 @@ mod reading;
 mod requests;
 mod resources;
 mod tasks;
+mod timers;
 
 pub use applications::*;
+pub use claims::*;
 pub use definitions::*;
+pub use delivery::*;
 pub use history::*;
 pub use identity::*;
 pub use instances::*;
@@ -29,3 +34,4 @@ pub use reading::*;
 pub use requests::*;
 pub use resources::*;
 pub use tasks::*;
+pub use timers::*;

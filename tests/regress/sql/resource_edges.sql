@@ -15,7 +15,7 @@ $$;
 SELECT t.seen(o) FROM wf_resource_set('pens', 5) o;
 SELECT t.seen(o) FROM wf_resource_set('paper', 1) o;
 SELECT t.seen(o) FROM wf_resource_set('ink', 0) o;
-CREATE FUNCTION t.left() RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION t.pieces() RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(key || ' ' || balance, ', ' ORDER BY key) FROM workflow.balances WHERE key IN ('pens', 'paper', 'ink')
 $$;
 CREATE FUNCTION t.moved(k text) RETURNS TABLE (key text, step text, quantity bigint, balance bigint, r bigint) LANGUAGE sql AS $$
@@ -39,7 +39,7 @@ SELECT * FROM t.count('order-2');
 SELECT a ->> 'event' AS event, a ->> 'allowed' AS allowed, a ->> 'blocker' AS blocker FROM wf_get(t.i('order-2')) g CROSS JOIN LATERAL jsonb_array_elements(g.actions) a ORDER BY 1;
 -- more than there is
 SELECT t.refusal(format($$SELECT wf_send(%L, 'BUY', '{"n": 4}')$$, t.i('order-2')));
-SELECT t.left();
+SELECT t.pieces();
 -- a quantity that is none
 SELECT p, t.refusal(format($$SELECT wf_send(%L, 'BUY', %L)$$, t.i('order-2'), p)) FROM unnest(ARRAY[NULL, '{}', '{"n": null}', '{"n": "2"}', '{"n": [2]}', '{"n": 0}', '{"n": -1}', '{"n": 1.5}',
     '{"n": 9223372036854775808}', '{"n": 1e400}', '{"n": true}']) p;
@@ -51,7 +51,7 @@ SELECT t.refusal(format($$SELECT wf_send(%L, 'NONE')$$, t.i('order-2')));
 -- what is given back first may be taken
 SELECT t.see(o) FROM wf_send(t.i('order-3'), 'SWAP') o;
 SELECT * FROM t.moved('order-3');
-SELECT t.left();
+SELECT t.pieces();
 -- two take the last one: the second is told, whatever it knew
 SELECT t.see(o) FROM wf_send(t.i('order-4'), 'BUY_ONE') o;
 SELECT t.see(o) FROM wf_send(t.i('order-5'), 'BUY_ONE') o;
@@ -62,7 +62,7 @@ SELECT t.see(o) FROM wf_try_transition(t.i('order-6'), 'NEW', 'SOLD', 7, 1, even
 SELECT t.see(o) FROM wf_send(t.i('order-4'), 'RETURN', '{"n": 1}') o;
 SELECT t.see(o) FROM wf_send(t.i('order-6'), 'BUY_ONE', request_id => 'order-6') o;
 SELECT t.see(o) FROM wf_send(t.i('order-6'), 'BUY_ONE', request_id => 'order-6') o;
-SELECT t.left();
+SELECT t.pieces();
 -- what cannot be counted any more is refused, too
 SELECT t.seen(o) FROM wf_resource_set('pens', 9223372036854775807) o;
 SELECT t.refusal(format($$SELECT wf_send(%L, 'RETURN', '{"n": 1}')$$, t.i('order-5')));
@@ -74,7 +74,7 @@ SELECT * FROM wf_define('{"id": "panel-order", "initial": "VOTE", "states": {
     "SOLD": {"type": "final"}}}');
 SELECT t.see(o) FROM wf_start('panel-order', 'panel-order', '{}', actor => 'sue') o;
 SELECT t.vote('panel-order', 'a', 'YES', 'ann');
-SELECT t.left();
+SELECT t.pieces();
 SELECT t.vote('panel-order', 'b', 'YES', 'bob');
 SELECT * FROM t.moved('panel-order');
 SELECT t.see(o) FROM wf_start('panel-order', 'panel-order-2', '{}', actor => 'sue') o;
@@ -92,7 +92,7 @@ SELECT t.seen(o) FROM wf_resource_restock('pens', 1) o;
 SELECT o.applied FROM wf_supersede_material(t.a('auto-1'), 1, '{"go": true}') o;
 SELECT t.refusal(format($$SELECT wf_supersede_material(%L, 2, '{"go": true}')$$, t.a('auto-1')));
 SELECT * FROM t.moved('auto-1');
-SELECT t.left();
+SELECT t.pieces();
 -- specs that say what cannot be
 SELECT x, t.refusal(format('SELECT wf_define(%L)', jsonb_set('{"id": "bad", "initial": "A", "states": {"A": {"on": {"GO": {"target": "B", "meta": {}}}}, "B": {"type": "final"}}}', '{states,A,on,GO,meta,consume}', x::jsonb)))
   FROM unnest(ARRAY['{}', '3', '[]', '{"resource": "a", "quantity": 0}', '{"resource": "a", "quantity": "amount"}', '{"resource": "a", "quantity": "$.a["}', '{"resource": "$x", "quantity": 1}', '{"resource": "a", "quantity": 1, "unit": "kg"}']) x;

@@ -3,6 +3,10 @@
 SELECT o.applied FROM wf_start('review', 'swallow-all', '{}') o;
 SELECT o.applied FROM wf_member_set('swallow-all', '{}') o;
 SELECT t.i('swallow-all') AS i \gset
+SELECT o.applied FROM wf_outbox_subscribe('held', true) o;
+SELECT c.claim, array_agg(c.id) AS ids FROM wf_outbox_claim('held', 1) c GROUP BY 1 \gset
+SELECT o.applied FROM wf_outbox_subscribe('swallow') o;
+SELECT o.applied FROM wf_start('lamp', 'swallow-event', '{}') o;
 CREATE FUNCTION t.swallow_all() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE FUNCTION pg_temp.without(verb text, name text, command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -49,10 +53,21 @@ INSERT INTO given (verb, name, command) VALUES
     ('INSERT', 'definitions', $$wf_define('{"id": "swallow", "initial": "A", "states": {"A": {"type": "final"}}}')$$),
     ('UPDATE', 'definitions', $$wf_define(jsonb_set(wf_export('lamp'), '{states,OFF,on,SMASH}', '"BROKEN"'))$$),
     ('INSERT', 'members', $$wf_member_set('swallow-all', '{}')$$),
-    ('DELETE', 'members', $$wf_member_remove('swallow-all')$$);
+    ('DELETE', 'members', $$wf_member_remove('swallow-all')$$),
+    ('INSERT', 'outbox_queue', $$wf_start('review', 'swallow-3', '{}')$$),
+    ('INSERT', 'consumers', $$wf_outbox_subscribe('swallow-2')$$),
+    ('DELETE', 'consumers', $$wf_outbox_unsubscribe('swallow')$$),
+    ('DELETE', 'outbox_queue', $$wf_outbox_claim('swallow')$$),
+    ('INSERT', 'deliveries', $$wf_outbox_claim('swallow')$$),
+    ('UPDATE', 'deliveries', $$wf_outbox_claim('swallow')$$),
+    ('UPDATE', 'deliveries', $$wf_outbox_nack('held', :claim, :ids, 0, NULL)$$),
+    ('DELETE', 'deliveries', $$wf_outbox_ack('held', :claim, :ids)$$),
+    ('INSERT', 'inbox', $$wf_inbox_accept('swallow', '1')$$);
+UPDATE given SET command = replace(replace(command, ':claim', quote_literal(:'claim')), ':ids', quote_literal(:'ids'));
 SELECT n, verb, name, split_part(command, '(', 1) AS command, pg_temp.without(verb, name, command) FROM given ORDER BY n;
 DROP FUNCTION t.swallow_all();
 SELECT o.applied FROM wf_member_remove('swallow-all') o;
+SELECT o.applied FROM unnest('{held,swallow}'::text[]) c CROSS JOIN LATERAL wf_outbox_unsubscribe(c) o;
 -- and the session goes on
 SELECT t.see(o) FROM wf_transition(:'i', 'SUBMITTED', 'APPROVED', 1, 1) o;
 SELECT * FROM wf_verify();

@@ -3,7 +3,9 @@
 SELECT * FROM wf_define('{"id": "verify", "initial": "A", "states": {
     "A": {"meta": {"task": {"seats": [{"name": "s"}]}, "on_supersede": "stay"}, "on": {"YES": {"target": "B", "meta": {"decision": "approve"}}, "PASS": {"target": "B", "meta": {"publish": false}}}},
     "B": {"meta": {"on_supersede": "stay"}, "on": {"BACK": "A", "END": "C"}}, "C": {"type": "final"}}}');
+SELECT o.applied FROM wf_outbox_subscribe('verify') o;
 SELECT o.applied FROM wf_start('verify', 'verify', '{}') o;
+SELECT count(*) FROM wf_outbox_claim('verify');
 SELECT o.applied FROM wf_send(t.i('verify'), 'YES', NULL, 1, 1) o;
 SELECT o.applied FROM wf_send(t.i('verify'), 'BACK') o;
 SELECT o.applied FROM wf_start('verify', 'verify-2', '{}') o;
@@ -49,5 +51,14 @@ SELECT what, pg_temp.after(damage) FROM (VALUES
     (22, 'definition gone', 'DELETE FROM workflow.definitions WHERE name = ''verify'''),
     (23, 'final but open', 'UPDATE workflow.instances SET state = ''C'' WHERE id = $i'),
     (24, 'two decisions in a round', 'DROP INDEX workflow.history_decision; UPDATE workflow.history SET decision = ''approve'', round = 1 WHERE instance_id = $i AND revision = 3'),
+    (26, 'queued event gone', 'DELETE FROM workflow.outbox_queue WHERE instance_id = $i AND revision = 3'),
+    (27, 'delivered event gone', 'DELETE FROM workflow.deliveries WHERE instance_id = $i AND revision = 1'),
+    (28, 'event of a delivery gone', 'DELETE FROM workflow.outbox WHERE aggregateid = $i AND revision = 1'),
+    (29, 'delivered before those before it', 'INSERT INTO workflow.outbox_queue SELECT tenant_id, instance_id, revision, id, occurred_at FROM workflow.deliveries WHERE instance_id = $i AND revision = 1'),
+    (30, 'delivery of nobody', 'UPDATE workflow.deliveries SET consumer = ''nobody'' WHERE instance_id = $i AND revision = 1'),
+    (31, 'delivery of another event', 'UPDATE workflow.deliveries SET id = gen_random_uuid() WHERE instance_id = $i AND revision = 1'),
+    (32, 'removed as acknowledged', 'DELETE FROM workflow.outbox_queue WHERE instance_id = $i; DELETE FROM workflow.deliveries WHERE instance_id = $i; DELETE FROM workflow.outbox WHERE aggregateid = $i; INSERT INTO workflow.outbox_removed VALUES (''default'', $i, 3)'),
+    (33, 'removed, but not so far', 'DELETE FROM workflow.outbox_queue WHERE instance_id = $i; DELETE FROM workflow.deliveries WHERE instance_id = $i; DELETE FROM workflow.outbox WHERE aggregateid = $i; INSERT INTO workflow.outbox_removed VALUES (''default'', $i, 2)'),
     (25, 'no damage', 'SELECT 1')) x(n, what, damage) ORDER BY n;
+SELECT o.applied FROM wf_outbox_unsubscribe('verify') o;
 SELECT * FROM wf_verify();

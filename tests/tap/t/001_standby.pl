@@ -29,7 +29,7 @@ my @writers = split /\n/, value(
 	WHERE p.proname LIKE 'wf\_%' AND p.proname <> 'wf_as' AND p.provolatile = 'v' AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	ORDER BY 1});
 cmp_ok(scalar @writers, '>=', 9, 'there are writers to try');
-for my $call (@writers, q{wf_grant(NULL, NULL)}, q{wf_revoke(NULL, NULL)})
+for my $call (@writers, q{wf_grant(NULL, NULL)}, q{wf_revoke(NULL, NULL)}, q{wf_enable_tenancy()})
 {
 	is(sqlstate($standby, 'app', "SELECT * FROM $call"), '25006', "on a standby: $call");
 	is(sqlstate($primary, 'app', "BEGIN READ ONLY; SELECT * FROM $call"), '25006', "read-only: $call");

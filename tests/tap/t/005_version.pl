@@ -47,6 +47,15 @@ my %calls = (
 	wf_resource_consume => q{wf_resource_consume('seats', 1)},
 	wf_resource_restock => q{wf_resource_restock('seats', 1)},
 	wf_resource_consume_many => q{wf_resource_consume_many('[{"resource": "seats", "quantity": 1}]')},
+	wf_outbox_subscribe => q{wf_outbox_subscribe('c')},
+	wf_outbox_unsubscribe => q{wf_outbox_unsubscribe('c')},
+	wf_outbox_claim => q{wf_outbox_claim('c')},
+	wf_outbox_ack => q{wf_outbox_ack('c', gen_random_uuid(), '{}')},
+	wf_outbox_nack => q{wf_outbox_nack('c', gen_random_uuid(), '{}', 0, 'no')},
+	wf_outbox_requeue => q{wf_outbox_requeue('c', '{}')},
+	wf_outbox_skip => q{wf_outbox_skip('c', '{}')},
+	wf_inbox_accept => q{wf_inbox_accept('s', 'm')},
+	wf_run_due => q{wf_run_due()},
 	wf_verify => q{wf_verify()});
 is_value(
 	$node, 'app', q{
