@@ -18,6 +18,7 @@ pub extern "C-unwind" fn _PG_init() {
     settings::define();
     pg::installation::watch();
     pg::backend::watch_rights();
+    pg::transaction::watch();
 }
 
 sql_functions! {
@@ -58,6 +59,8 @@ sql_functions! {
     "wf_inbox_accept" => api::delivery::accept,
     "wf_current_tenant" => api::identity::current_tenant,
     "wf_current_actor" => api::identity::current_actor,
+    "wf_outer_role" => api::identity::outer_role,
+    "wf_authenticate" => api::identity::authenticate,
     "wf_as" => api::identity::as_person,
     "wf_whoami" => api::identity::whoami,
     "wf_member_set" => api::identity::member_set,

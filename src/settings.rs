@@ -16,6 +16,24 @@ pub enum IdentityMode {
     /// The database login, looked up in `workflow.members`.
     #[name = c"session"]
     Session,
+    /// A signed token.
+    #[name = c"token"]
+    Token,
+    /// What a gateway has verified: PostgREST's `request.jwt.claims`.
+    #[name = c"claims"]
+    Claims,
+}
+
+impl IdentityMode {
+    /// As the setting says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            IdentityMode::Setting => "setting",
+            IdentityMode::Session => "session",
+            IdentityMode::Token => "token",
+            IdentityMode::Claims => "claims",
+        }
+    }
 }
 
 static IDENTITY: GucSetting<IdentityMode> = GucSetting::<IdentityMode>::new(IdentityMode::Setting);
@@ -24,6 +42,9 @@ static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(N
 static ROLES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static TRACEPARENT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static TEST_CLOCK: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static TOKEN_KEYS: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static TOKEN_AUDIENCE: GucSetting<Option<CString>> =
+    GucSetting::<Option<CString>>::new(Some(c"workflow"));
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
 static GATE_WAITERS: GucSetting<i32> = GucSetting::<i32>::new(250);
 static ADAPTIVE_DWELL: GucSetting<i32> = GucSetting::<i32>::new(30_000);
@@ -37,7 +58,7 @@ pub fn define() {
     GucRegistry::define_enum_guc(
         c"workflow.identity",
         c"How a caller's tenant, actor and roles are found.",
-        c"setting: from arguments or workflow.tenant/actor/roles of a login with capability backend. session: from the login's row in workflow.members.",
+        c"setting: from arguments or workflow.tenant/actor/roles of a login with capability backend. session: from the login's row in workflow.members. token: from a signed JWT. claims: from request.jwt.claims of a login with capability backend.",
         &IDENTITY,
         GucContext::Suset,
         GucFlags::default(),
@@ -78,6 +99,22 @@ pub fn define() {
         c"Moment by which timers and due dates are set and found due, for tests.",
         c"A timestamp with time zone; empty: the server's clock.",
         &TEST_CLOCK,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_string_guc(
+        c"workflow.token_keys",
+        c"File with the keys that verify identity tokens.",
+        c"A JSON Web Key Set of Ed25519 public keys and HS256 secrets; a relative path starts at the data directory. Read again when it changes. With a secret in it nobody but the server's user may read it.",
+        &TOKEN_KEYS,
+        GucContext::Suset,
+        GucFlags::SUPERUSER_ONLY,
+    );
+    GucRegistry::define_string_guc(
+        c"workflow.token_audience",
+        c"The audience (claim aud) that identity tokens must name.",
+        c"Empty: no token is accepted.",
+        &TOKEN_AUDIENCE,
         GucContext::Suset,
         GucFlags::default(),
     );
@@ -179,6 +216,16 @@ pub fn roles() -> Result<Option<Vec<String>>, Report> {
         .map(str::trim)
         .filter(|role| !role.is_empty());
     Ok(Some(roles.map(str::to_owned).collect()))
+}
+
+/// `workflow.token_keys`, if set and not empty.
+pub fn token_keys() -> Result<Option<String>, Report> {
+    text(&TOKEN_KEYS)
+}
+
+/// `workflow.token_audience`, if not empty.
+pub fn token_audience() -> Result<Option<String>, Report> {
+    text(&TOKEN_AUDIENCE)
 }
 
 /// `workflow.traceparent`, if set and not empty.

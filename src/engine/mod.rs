@@ -12,5 +12,6 @@ pub mod instance;
 pub mod request;
 pub mod resource;
 pub mod timer;
+pub mod token;
 pub mod world;
 pub mod write;

@@ -59,6 +59,24 @@ pub fn session_role() -> Oid {
     unsafe { pg_sys::GetSessionUserId() }
 }
 
+/// The role that SET ROLE made of it; SECURITY DEFINER functions leave it as it is.
+pub fn outer_role() -> Oid {
+    // SAFETY: a plain variable of this backend.
+    unsafe { pg_sys::GetOuterUserId() }
+}
+
+/// Value of a setting of somebody else, if there is one and it is not empty.
+pub fn setting_of_others(name: &CStr) -> Result<Option<String>, Report> {
+    // SAFETY: gives a C string that lives until the setting changes, or NULL for one that is unknown.
+    let value = unsafe { pg_sys::GetConfigOption(name.as_ptr(), true, false) };
+    if value.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as above; it is copied here.
+    let value = text::from_server(unsafe { CStr::from_ptr(value) }.to_bytes())?;
+    Ok(Some(value).filter(|value| !value.is_empty()))
+}
+
 /// Name of a role.
 pub fn role_name(role: Oid) -> Result<String, Report> {
     // SAFETY: gives a palloc'd C string, or raises if the role is gone.

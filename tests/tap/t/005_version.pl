@@ -40,6 +40,7 @@ my %calls = (
 	wf_explain => q{wf_explain(instance_of('case'))},
 	wf_get => q{wf_get(instance_of('case'))},
 	wf_as => q{wf_as('default', 'ann')},
+	wf_authenticate => q{wf_authenticate('x')},
 	wf_whoami => q{wf_whoami()},
 	wf_member_set => q{wf_member_set('ann', '{}')},
 	wf_member_remove => q{wf_member_remove('ann')},
