@@ -10,6 +10,7 @@ pub mod gate;
 pub mod identity;
 pub mod instance;
 pub mod request;
+pub mod resource;
 pub mod timer;
 pub mod token;
 pub mod worker;

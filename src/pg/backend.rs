@@ -29,6 +29,18 @@ pub fn holds_locks() -> bool {
     unsafe { pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId }
 }
 
+/// Whether what a row carries as its locker is a transaction, and one that is older than another.
+/// A number that may stand for a set of transactions is taken for young: the row does not say which
+/// of the two it is.
+pub fn is_older(locker: u32, transaction: u32) -> bool {
+    let (mut oldest, mut next) = (0.into(), 0.into());
+    // SAFETY: reads both ends of the numbers that stand for sets.
+    unsafe { pg_sys::ReadMultiXactIdRange(&mut oldest, &mut next) };
+    let is_set =
+        locker.wrapping_sub(u32::from(oldest)) < u32::from(next).wrapping_sub(oldest.into());
+    !is_set && (locker.wrapping_sub(transaction) as i32) < 0
+}
+
 /// The database of this backend.
 pub fn database() -> Oid {
     // SAFETY: a plain variable of this backend.
