@@ -9,8 +9,8 @@
 -- wf_grant hands out EXECUTE by capability. Every table is marked for pg_dump, which would leave
 -- the rows of an extension's tables behind.
 
-CREATE TYPE workflow.proof AS ENUM ('setting', 'session', 'token', 'claims');
-COMMENT ON TYPE workflow.proof IS 'How an actor was proved: named by a trusted backend (setting), by the database login (session), by a signed token, or by a gateway''s claims.';
+CREATE TYPE workflow.proof AS ENUM ('setting', 'session', 'token', 'claims', 'engine');
+COMMENT ON TYPE workflow.proof IS 'How an actor was proved: named by a trusted backend (setting), by the database login (session), by a signed token, by a gateway''s claims, or nobody, because time acted (engine).';
 
 CREATE TYPE workflow.outcome AS (
     applied boolean,
@@ -35,3 +35,8 @@ CREATE FUNCTION workflow.refuse_change() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'wf_refuse_change';
 COMMENT ON FUNCTION workflow.refuse_change() IS 'Raises 42501: the table is append-only, for its owner as well.';
 REVOKE ALL ON FUNCTION workflow.refuse_change() FROM PUBLIC;
+
+CREATE FUNCTION workflow.outer_role() RETURNS text
+    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_outer_role';
+COMMENT ON FUNCTION workflow.outer_role() IS 'The role that SET ROLE made of the login, also inside SECURITY DEFINER functions; NULL: the login itself.';
+REVOKE ALL ON FUNCTION workflow.outer_role() FROM PUBLIC;

@@ -31,6 +31,13 @@ CREATE FUNCTION wf_as(
 COMMENT ON FUNCTION wf_as IS 'Names tenant, actor and roles for the rest of the transaction (identity mode setting). Needs capability backend. Errors: WF007.';
 REVOKE ALL ON FUNCTION wf_as FROM PUBLIC;
 
+CREATE FUNCTION wf_authenticate(
+    identity_token text
+) RETURNS SETOF workflow.identity ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_authenticate';
+COMMENT ON FUNCTION wf_authenticate IS 'Verifies a signed token (JWT by EdDSA or HS256; claims sub, tenant, roles, aud, exp, nbf) and acts for its person to the end of the transaction, or until it expires; a rolled back savepoint takes it back (identity mode token). Errors: WF007, in the same words whatever is wrong with the token.';
+REVOKE ALL ON FUNCTION wf_authenticate FROM PUBLIC;
+
 CREATE FUNCTION wf_whoami(
     tenant text DEFAULT NULL,
     actor text DEFAULT NULL,
@@ -69,9 +76,9 @@ REVOKE ALL ON FUNCTION wf_member_remove FROM PUBLIC;
 
 CREATE FUNCTION workflow.current_tenant() RETURNS text
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_current_tenant';
-COMMENT ON FUNCTION workflow.current_tenant() IS 'Tenant of the caller, as commands see it.';
+COMMENT ON FUNCTION workflow.current_tenant() IS 'Tenant of the caller, as commands see it; NULL, which equals nothing, where a command would be refused because the caller is not proved.';
 CREATE FUNCTION workflow.current_actor() RETURNS text
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_current_actor';
-COMMENT ON FUNCTION workflow.current_actor() IS 'The acting person, as commands see it.';
+COMMENT ON FUNCTION workflow.current_actor() IS 'The acting person, as commands see it; NULL where a command would be refused because the caller is not proved.';
 REVOKE ALL ON FUNCTION workflow.current_tenant() FROM PUBLIC;
 REVOKE ALL ON FUNCTION workflow.current_actor() FROM PUBLIC;

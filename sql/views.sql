@@ -87,6 +87,25 @@ SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of,
  WHERE e.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
 COMMENT ON VIEW workflow.timeline IS 'What happened to an instance, in words: steps, votes, changes of hands, and refusals (one''s own, or all for those who may read workflow.refusals). Order by at, revision, work.';
 
+CREATE VIEW workflow.balances WITH (security_barrier) AS
+SELECT r.key, r.balance::pg_catalog.int8 AS balance, r.moves, m.at AS moved_at
+  FROM workflow.resources r
+  LEFT JOIN workflow.resource_moves m
+    ON m.tenant_id OPERATOR(pg_catalog.=) r.tenant_id AND m.key OPERATOR(pg_catalog.=) r.key
+   AND m.move OPERATOR(pg_catalog.=) r.moves
+ WHERE r.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.balances IS 'What is left of each resource of the caller''s tenant.';
+COMMENT ON COLUMN workflow.balances.moves IS 'How often it changed.';
+
+CREATE VIEW workflow.movements WITH (security_barrier) AS
+SELECT m.key, m.move, m.step::pg_catalog.text AS step, m.quantity, m.balance, m.instance_id, m.revision,
+       m.actor, m.request_id, m.at
+  FROM workflow.resource_moves m
+ WHERE m.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.movements IS 'The ledger of the caller''s tenant: who took what, gave it back or counted it. Order by key, move.';
+COMMENT ON COLUMN workflow.movements.quantity IS 'What was added; negative for what was taken.';
+COMMENT ON COLUMN workflow.movements.balance IS 'What was left after it.';
+
 CREATE VIEW workflow.outbox_lag WITH (security_barrier) AS
 SELECT c.consumer, c.subscribed_at,
        q.events AS queued,
@@ -136,3 +155,17 @@ SELECT d.consumer, d.id, o.aggregatetype, o.aggregateid, o.type, o.payload, d.re
    AND d.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
 COMMENT ON VIEW workflow.dead_letters IS 'Events of the caller''s tenant that a consumer failed too often. wf_outbox_requeue and wf_outbox_skip take their ids.';
 COMMENT ON COLUMN workflow.dead_letters.blocked IS 'Events of the same instance that wait behind it.';
+CREATE VIEW workflow.pending_timers WITH (security_barrier) AS
+SELECT t.instance_id, i.application_id, a.business_key, i.definition, i.state, i.revision, t.event,
+       t.due_at, t.next_at, t.attempts, t.error
+  FROM workflow.timers t
+  JOIN workflow.instances i
+    ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id AND i.id OPERATOR(pg_catalog.=) t.instance_id
+   AND i.entered_revision OPERATOR(pg_catalog.=) t.entered_revision
+  JOIN workflow.applications a
+    ON a.tenant_id OPERATOR(pg_catalog.=) i.tenant_id AND a.id OPERATOR(pg_catalog.=) i.application_id
+ WHERE NOT i.closed
+   AND t.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.pending_timers IS 'What time will do to the open instances of the caller''s tenant. Order by next_at.';
+COMMENT ON COLUMN workflow.pending_timers.next_at IS 'When it is tried: due_at, or later if it has failed.';
+COMMENT ON COLUMN workflow.pending_timers.error IS 'How it failed last.';

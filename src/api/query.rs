@@ -69,6 +69,10 @@ fn page(spi: &Spi, caller: &Caller, id: Uuid) -> Result<Vec<Cell>, Failure> {
         .one(&statements::OPEN_TASKS, &[tenant(), Value::Uuid(id)])
         .map(|row| row.jsonb(0))
         .transpose()?;
+    let timers = spi
+        .one(&statements::PENDING_TIMERS, &[tenant(), Value::Uuid(id)])
+        .map(|row| row.jsonb(0))
+        .transpose()?;
 
     let at = Material::Stored {
         application: instance.application_id,
@@ -92,6 +96,7 @@ fn page(spi: &Spi, caller: &Caller, id: Uuid) -> Result<Vec<Cell>, Failure> {
         Cell::Null,
         Cell::optional(tasks, Cell::Jsonb),
         Cell::Json(Json::Array(actions).to_string()),
+        Cell::optional(timers, Cell::Jsonb),
     ])
 }
 

@@ -12,6 +12,7 @@ use crate::engine::command::{self, Command, Common, checked};
 use crate::engine::failure::Failure;
 use crate::engine::instance::{self, Approach, Effect, InProgress, Moved, Wanted};
 use crate::engine::request::Fingerprint;
+use crate::engine::timer;
 use crate::engine::world::ServerWorld;
 use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::call::Call;
@@ -63,6 +64,7 @@ pub fn add(call: &Call) -> Result<Answer, Report> {
                 ..Remarks::default()
             };
             write::record(command, &scene, plan, remarks)?;
+            timer::refresh(command, &scene, rest, before.entered_revision)?;
             Ok(scene.outcome(plan, vec![id], *attempts))
         },
     )
@@ -130,6 +132,9 @@ pub fn remove(call: &Call) -> Result<Answer, Report> {
                 };
                 write::close_tasks(command, &decided, &ending, before.instance.open_tasks() - 1)?;
                 task_ids = write::open_tasks(command, &scene, plan)?;
+            } else {
+                let rest = &definition.machine.states[plan.rest()];
+                timer::refresh(command, &scene, rest, before.entered_revision)?;
             }
             let remarks = Remarks {
                 task: Some(*task),
@@ -196,7 +201,7 @@ fn run<T: Effect>(
     let outcome = command::run(common, Fingerprint::new(name), |command| {
         let _progress = InProgress::enter(id)?;
         let approach = Approach {
-            pessimistic: false,
+            mode: None,
             expected: Position {
                 revision: Some(expected_revision),
                 ..Position::default()

@@ -15,6 +15,7 @@ use crate::pg::call::Call;
 use crate::pg::installation::{self, AsOwner};
 use crate::pg::report::{self, Report};
 use crate::pg::spi::Spi;
+use crate::pg::transaction;
 use crate::pg::value::{Time, Value};
 use crate::pg::wait::Budget;
 use crate::settings;
@@ -146,7 +147,7 @@ pub fn run(
         Ok(outcome) => Ok(outcome),
         Err(Failure::Error(report)) => Err(report),
         Err(Failure::Refused(refusal)) => {
-            log_refusal(&common, caller.as_ref(), &refusal);
+            log_refusal(common.command, caller.as_ref(), &refusal);
             match (common.on_refusal, &caller) {
                 (OnRefusal::Return, Some(caller)) => {
                     store_refusal(&spi, common.command, caller, &refusal)?;
@@ -217,6 +218,41 @@ pub fn seal(
     fingerprint
 }
 
+/// Runs a command that answers with a set, in which each row has its own fate.
+pub fn run_each<T>(
+    common: Common,
+    body: impl FnOnce(&Command<'_>) -> Result<Vec<T>, Failure>,
+) -> Result<Vec<T>, Report> {
+    let spi = Spi::connect(false);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    let mut caller = None;
+    let mut rows = Vec::new();
+    let result = attempt(
+        &spi,
+        &common,
+        Fingerprint::new(common.command),
+        &mut caller,
+        |command| {
+            rows = body(command)?;
+            Ok(Outcome::default())
+        },
+    );
+    match result {
+        Ok(_) => Ok(rows),
+        Err(Failure::Error(report)) => Err(report),
+        Err(Failure::Refused(refusal)) => {
+            log_refusal(common.command, caller.as_ref(), &refusal);
+            Err(Report::from(&*refusal))
+        }
+    }
+}
+
+/// Keeps the refusal of a part of a command, as if it had been a command of its own.
+pub fn keep_refusal(command: &Command<'_>, refusal: &Refusal) -> Result<(), Report> {
+    log_refusal(command.name, Some(&command.caller), refusal);
+    store_refusal(command.spi, command.name, &command.caller, refusal)
+}
+
 /// Runs a reader on behalf of its caller. Readers see the calling query's snapshot.
 pub fn read<T>(
     claim: &Claim,
@@ -229,6 +265,35 @@ pub fn read<T>(
         Failure::Error(report) => report,
         Failure::Refused(refusal) => Report::from(&*refusal),
     })
+}
+
+/// Verifies a token and reads on behalf of its person, who is the caller for the rest of the
+/// transaction.
+pub fn authenticate<T>(
+    token: String,
+    body: impl FnOnce(&Spi, &Caller) -> Result<T, Failure>,
+) -> Result<T, Report> {
+    let claim = Claim {
+        token: Some(token),
+        ..Claim::default()
+    };
+    read(&claim, |spi, caller| {
+        if let Some(proven) = caller.token() {
+            transaction::remember(proven.clone());
+        }
+        body(spi, caller)
+    })
+}
+
+/// The same for what row-level security and views ask: a caller who is not proved is nobody.
+pub fn read_of_known<T>(body: impl FnOnce(&Caller) -> T) -> Result<Option<T>, Report> {
+    let spi = Spi::connect(true);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    match Caller::identify(&spi, &Claim::default()) {
+        Ok(caller) => Ok(Some(body(&caller))),
+        Err(Failure::Refused(_)) => Ok(None),
+        Err(Failure::Error(report)) => Err(report),
+    }
 }
 
 fn store_refusal(
@@ -264,12 +329,12 @@ fn store_refusal(
 }
 
 /// One structured line: what DETAIL says, and who called; never material or comments.
-fn log_refusal(common: &Common, caller: Option<&Caller>, refusal: &Refusal) {
+fn log_refusal(command: &str, caller: Option<&Caller>, refusal: &Refusal) {
     if !settings::log_refusals() {
         return;
     }
     let mut line = Map::new();
-    line.insert("command".into(), common.command.into());
+    line.insert("command".into(), command.into());
     if let Some(caller) = caller {
         line.insert("tenant".into(), caller.tenant.as_str().into());
         line.insert("actor".into(), caller.actor.as_str().into());

@@ -5,9 +5,12 @@ use workflow_core::decide::{Plan, Step, StepKind};
 use workflow_core::definition::{Decision, Seat, Task};
 use workflow_core::outcome::Outcome;
 
+use crate::engine::clock;
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::Effect;
+use crate::engine::resource::{self, Origin};
+use crate::engine::timer;
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::settings;
 use crate::store::definitions::Published;
@@ -285,6 +288,11 @@ fn record_step(
     if written.count() != 1 {
         return Err(trigger_interfered("a trigger kept a history row out"));
     }
+    let origin = Origin {
+        instance: scene.instance,
+        revision,
+    };
+    resource::record(command, &step.movements, origin)?;
     if !step.publish {
         return Ok(());
     }
@@ -328,12 +336,13 @@ pub fn wake_consumers(command: &Command<'_>) {
     }
 }
 
-/// Opens the tasks of the state a plan comes to rest in; gives their ids.
+/// Opens the tasks and sets the timers of the state a plan comes to rest in; gives the tasks' ids.
 pub fn open_tasks(
     command: &Command<'_>,
     scene: &Scene<'_>,
     plan: &Plan,
 ) -> Result<Vec<Uuid>, Failure> {
+    timer::set(command, scene, plan)?;
     let rest = &scene.definition.machine.states[plan.rest()];
     let Some(task) = &rest.task else {
         return Ok(Vec::new());
@@ -354,6 +363,8 @@ pub fn open_task(
 ) -> Result<Uuid, Failure> {
     let rest = &scene.definition.machine.states[plan.rest()];
     let id = Uuid::now_v7();
+    let due = task.due.as_deref();
+    let due_from = due.map(|_| clock::at(scene.at)).transpose()?;
     let opened = command.spi.run(
         &statements::INSERT_TASK,
         &[
@@ -369,7 +380,8 @@ pub fn open_task(
             Value::Bool(task.one_vote_each),
             Value::Bigint(plan.revision),
             Value::Time(scene.at),
-            Value::optional(task.due.as_deref(), Value::Text),
+            Value::optional(due, Value::Text),
+            Value::optional(due_from, Value::Time),
         ],
     );
     if opened.count() != 1 {

@@ -309,6 +309,9 @@ impl Jsonb {
 }
 
 impl Time {
+    /// Before every moment.
+    pub const BEGINNING: Time = Time(i64::MIN);
+
     /// `-infinity`
     pub const BEFORE_ALL: Time = Time(i64::MIN);
     /// `infinity`
@@ -318,5 +321,27 @@ impl Time {
     pub fn now() -> Time {
         // SAFETY: reads the clock.
         Time(unsafe { pg_sys::GetCurrentTimestamp() })
+    }
+
+    /// A timestamptz from its text; PostgreSQL's own error for one that is none.
+    pub fn parse(text: &str) -> Option<Time> {
+        let arguments = [
+            Some(Datum::from(text::to_c_string(text))),
+            Some(Datum::from(Oid::INVALID)),
+            Some(Datum::from(-1i32)),
+        ];
+        // SAFETY: timestamptz_in takes a C string, an oid and a modifier.
+        unsafe { pgrx::direct_function_call_as_datum(pg_sys::timestamptz_in, &arguments) }
+            .map(|datum| Time(datum.value() as i64))
+    }
+
+    /// Whether it is a moment, and not infinity.
+    pub fn is_finite(&self) -> bool {
+        self.0 != i64::MIN && self.0 != i64::MAX
+    }
+
+    /// This much later.
+    pub fn after(self, delay: std::time::Duration) -> Time {
+        Time(self.0.saturating_add(delay.as_micros() as i64))
     }
 }

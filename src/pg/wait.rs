@@ -2,14 +2,16 @@
 //!
 //! PostgreSQL's `lock_timeout` counts each wait anew. A budget counts all of them together: while a
 //! wait is on, its timer stands at what is left. Running out is an ERROR inside PostgreSQL; where
-//! the caller wants an answer instead, the wait runs in a subtransaction, the only one the engine
-//! ever opens, in which nothing is written.
+//! the caller wants an answer instead, the wait runs in a subtransaction in which nothing is written.
 
 use std::os::raw::c_int;
 use std::time::{Duration, Instant};
 
-use pgrx::pg_sys::{self, panic::CaughtError};
+use pgrx::pg_sys;
 use pgrx::{PgSqlErrorCode, PgTryBuilder};
+
+use super::backend;
+use super::subtransaction;
 
 /// How long a command may still wait.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +48,7 @@ impl Budget {
             return Err(TimedOut);
         }
         if self.subtransaction {
-            in_subtransaction(|| timed(remaining, block))
+            subtransaction::run(|| timed(remaining, block))
         } else {
             timed(remaining, block)
         }
@@ -148,44 +150,6 @@ fn timed<T>(remaining: Duration, block: impl FnOnce() -> T) -> Result<T, TimedOu
     .execute()
 }
 
-/// Runs `block` in a subtransaction, which is kept if it succeeds and undone if it times out or
-/// fails; another error then goes on as it is.
-fn in_subtransaction<T>(block: impl FnOnce() -> Result<T, TimedOut>) -> Result<T, TimedOut> {
-    // SAFETY: plain variables of this backend, to be restored after the subtransaction.
-    let (context, owner) = unsafe { (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner) };
-    // The sequence of procedural languages: whatever happens, the subtransaction that is current
-    // afterwards is the one that was current before, or a handler of the caller would end ours in
-    // place of its own.
-    let end = |keep: bool| {
-        // SAFETY: ends the subtransaction that was begun below.
-        unsafe {
-            if keep {
-                pg_sys::ReleaseCurrentSubTransaction();
-            } else {
-                pg_sys::RollbackAndReleaseCurrentSubTransaction();
-            }
-            pg_sys::MemoryContextSwitchTo(context);
-            pg_sys::CurrentResourceOwner = owner;
-        }
-    };
-    // SAFETY: ended by `end` on every path.
-    unsafe {
-        pg_sys::BeginInternalSubTransaction(std::ptr::null());
-        pg_sys::MemoryContextSwitchTo(context);
-    }
-    let mut block = Some(block);
-    let result = PgTryBuilder::new(std::panic::AssertUnwindSafe(|| {
-        block.take().expect("runs once")()
-    }))
-    .catch_others(|error: CaughtError| {
-        end(false);
-        error.rethrow()
-    })
-    .execute();
-    end(result.is_ok());
-    result
-}
-
 /// What a lock of our own protects. The number separates the kinds.
 #[derive(Clone, Copy, Debug)]
 pub enum LockKind {
@@ -197,10 +161,16 @@ pub enum LockKind {
     Definition = 3,
     /// A member while their row is written.
     Member = 4,
+    /// An instance that many want, before its row is touched.
+    Gate = 16,
     /// A message while the transaction that carries it out is open.
     Message = 32,
     /// The list of a tenant's consumers, while it changes; shared by those who rest on it.
     Consumers = 33,
+    /// A resource that many want, before its row is touched.
+    Resource = 48,
+    /// The name of a resource while it is made.
+    ResourceName = 49,
 }
 
 /// A transaction-level advisory lock in a space that SQL functions cannot reach (they use 1 and 2
@@ -214,17 +184,18 @@ const ADVISORY: u8 = pg_sys::LockTagType::LOCKTAG_ADVISORY as u8;
 impl KeyLock {
     /// The lock of one key of one tenant.
     pub fn new(kind: LockKind, tenant: &str, key: &str) -> KeyLock {
+        KeyLock::of_bytes(kind, tenant, key.as_bytes())
+    }
+
+    /// The lock of a key that is not a text.
+    pub fn of_bytes(kind: LockKind, tenant: &str, key: &[u8]) -> KeyLock {
         let mut bytes = vec![kind as u8];
         bytes.extend_from_slice(tenant.as_bytes());
         bytes.push(0);
-        bytes.extend_from_slice(key.as_bytes());
-        // SAFETY: pointer and length describe `bytes`.
-        let (hash, database) = unsafe {
-            let hash = pg_sys::hash_bytes_extended(bytes.as_ptr(), bytes.len() as c_int, 0);
-            (hash, pg_sys::MyDatabaseId)
-        };
+        bytes.extend_from_slice(key);
+        let hash = backend::hash(&bytes, 0);
         KeyLock(pg_sys::LOCKTAG {
-            locktag_field1: database.to_u32(),
+            locktag_field1: backend::database().to_u32(),
             locktag_field2: (hash >> 32) as u32,
             locktag_field3: hash as u32,
             locktag_field4: TAG_SPACE,
@@ -241,6 +212,22 @@ impl KeyLock {
         budget.wait(|| {
             self.acquire(false);
         })
+    }
+
+    /// Takes the lock to the end of the transaction, if nobody holds it.
+    pub fn try_take(&self) -> bool {
+        self.acquire(true)
+    }
+
+    /// Where the lock stands in the order in which several of a kind are taken.
+    pub fn order(&self) -> (u32, u32) {
+        (self.0.locktag_field2, self.0.locktag_field3)
+    }
+
+    /// How many sessions wait for the lock or hold it.
+    pub fn wanted_by(&self) -> u64 {
+        // SAFETY: looks the complete tag up in the lock table.
+        unsafe { pg_sys::LockWaiterCount(&self.0) as u64 }
     }
 
     /// Shares the lock to the end of the transaction, if nobody has or awaits it for themselves.

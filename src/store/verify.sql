@@ -30,6 +30,11 @@ WITH i AS (
               FROM pg_catalog.jsonb_each(COALESCE(s.value OPERATOR(pg_catalog.->) 'on',
                                                   '{}'::pg_catalog.jsonb)) o(key, value)
             UNION ALL
+            SELECT pg_catalog.concat('after.', o.key), o.value
+              FROM pg_catalog.jsonb_each(COALESCE(s.value OPERATOR(pg_catalog.->) 'after',
+                                                  '{}'::pg_catalog.jsonb)) o(key, value)
+             WHERE o.key OPERATOR(pg_catalog.<>) 'restart'
+            UNION ALL
             SELECT NULL, s.value OPERATOR(pg_catalog.->) 'always'
              WHERE s.value OPERATOR(pg_catalog.?) 'always') e
      WHERE d.name OPERATOR(pg_catalog.=) ANY (SELECT i.definition FROM i)
@@ -83,6 +88,11 @@ WITH i AS (
       FROM workflow.tasks k
      WHERE ($1 IS NULL OR k.tenant_id OPERATOR(pg_catalog.=) $1)
        AND ($2 IS NULL OR k.instance_id OPERATOR(pg_catalog.=) $2)
+), m AS (
+    SELECT *
+      FROM workflow.timers r
+     WHERE ($1 IS NULL OR r.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR r.instance_id OPERATOR(pg_catalog.=) $2)
 ), x AS (
     SELECT *
       FROM workflow.outbox o
@@ -100,6 +110,38 @@ WITH i AS (
      WHERE ($1 IS NULL OR q.tenant_id OPERATOR(pg_catalog.=) $1)
        AND ($2 IS NULL OR q.instance_id OPERATOR(pg_catalog.=) $2)
 )
+SELECT 2, 'time_acts_in_its_own_name', h.tenant_id, h.instance_id,
+       pg_catalog.format('revision %s: %s by %s', h.revision, COALESCE(h.event, 'always'), h.actor)
+  FROM h
+ WHERE h.event IS NOT NULL
+   AND (pg_catalog.starts_with(h.event, 'after.')
+        OR h.actor OPERATOR(pg_catalog.=) 'workflow.timer'
+        OR h.proof OPERATOR(pg_catalog.=) 'engine'::workflow.proof)
+   AND NOT (pg_catalog.starts_with(h.event, 'after.')
+            AND h.actor OPERATOR(pg_catalog.=) 'workflow.timer'
+            AND h.proof OPERATOR(pg_catalog.=) 'engine'::workflow.proof)
+UNION ALL
+SELECT 2, 'timers_belong_to_a_visit', m.tenant_id, m.instance_id,
+       pg_catalog.format('%s of revision %s, which entered no state', m.event, m.entered_revision)
+  FROM m
+ WHERE NOT EXISTS (SELECT FROM workflow.history e
+                    WHERE e.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                      AND e.instance_id OPERATOR(pg_catalog.=) m.instance_id
+                      AND e.revision OPERATOR(pg_catalog.=) m.entered_revision)
+UNION ALL
+SELECT 2, 'timers_fire_once', m.tenant_id, m.instance_id,
+       pg_catalog.format('%s of revision %s has fired and is still there', m.event, m.entered_revision)
+  FROM m
+ CROSS JOIN LATERAL (SELECT e.event
+                       FROM workflow.history e
+                      WHERE e.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                        AND e.instance_id OPERATOR(pg_catalog.=) m.instance_id
+                        AND e.revision OPERATOR(pg_catalog.>) m.entered_revision
+                        AND e.step OPERATOR(pg_catalog.=) 'edge'::workflow.step
+                      ORDER BY e.revision
+                      LIMIT 1) way_out
+ WHERE way_out.event OPERATOR(pg_catalog.=) m.event
+UNION ALL
 SELECT 1, 'revision_counts_history', i.tenant_id, i.id,
        pg_catalog.format('revision %s, history rows %s, last one %s', i.revision,
                          COALESCE(ends.steps, 0), COALESCE(ends.revision, 0))
@@ -230,6 +272,57 @@ SELECT 5, 'unpublished_steps_have_none', w.tenant_id, w.instance_id,
         AND x.revision OPERATOR(pg_catalog.=) w.revision
  WHERE w.may_keep AND NOT w.may_publish
 UNION ALL
+SELECT 7, 'moves_add_up', r.tenant_id, NULL,
+       pg_catalog.format('%s has %s after %s moves; the %s there are add up to %s', r.key, r.balance,
+                         r.moves, c.moves, c.total)
+  FROM workflow.resources r
+ CROSS JOIN LATERAL (
+        SELECT pg_catalog.count(*) AS moves, COALESCE(pg_catalog.sum(m.quantity), 0) AS total
+          FROM workflow.resource_moves m
+         WHERE m.tenant_id OPERATOR(pg_catalog.=) r.tenant_id
+           AND m.key OPERATOR(pg_catalog.=) r.key) c
+ WHERE ($1 IS NULL OR r.tenant_id OPERATOR(pg_catalog.=) $1)
+   AND $2 IS NULL
+   AND NOT (r.balance OPERATOR(pg_catalog.>=) 0
+            AND c.moves OPERATOR(pg_catalog.=) r.moves
+            AND c.total OPERATOR(pg_catalog.=) r.balance::pg_catalog.numeric)
+UNION ALL
+SELECT 7, 'ledger_without_gap', l.tenant_id, NULL,
+       pg_catalog.format('%s: row %s is move %s, %s after %s make %s', l.key, l.place, l.move,
+                         l.quantity, l.before, l.balance)
+  FROM (SELECT m.tenant_id, m.key, m.move, m.quantity, m.balance,
+               pg_catalog.row_number() OVER w AS place,
+               pg_catalog.lag(m.balance, 1, 0::pg_catalog.int8) OVER w AS before
+          FROM workflow.resource_moves m
+         WHERE ($1 IS NULL OR m.tenant_id OPERATOR(pg_catalog.=) $1)
+           AND $2 IS NULL
+        WINDOW w AS (PARTITION BY m.tenant_id, m.key ORDER BY m.move)) l
+ WHERE NOT (l.place OPERATOR(pg_catalog.=) l.move
+            AND l.balance OPERATOR(pg_catalog.>=) 0
+            AND (l.balance OPERATOR(pg_catalog.-) l.quantity) OPERATOR(pg_catalog.=) l.before)
+UNION ALL
+SELECT 7, 'moves_belong_to_a_resource', m.tenant_id, NULL,
+       pg_catalog.format('move %s of %s, which is no resource of this tenant', m.move, m.key)
+  FROM workflow.resource_moves m
+ WHERE ($1 IS NULL OR m.tenant_id OPERATOR(pg_catalog.=) $1)
+   AND $2 IS NULL
+   AND NOT EXISTS (SELECT FROM workflow.resources r
+                    WHERE r.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                      AND r.key OPERATOR(pg_catalog.=) m.key)
+UNION ALL
+-- The ledger outlives an instance that is purged.
+SELECT 7, 'moves_belong_to_a_step', m.tenant_id, m.instance_id,
+       pg_catalog.format('move %s of %s: revision %s is no step along an edge', m.move, m.key,
+                         m.revision)
+  FROM workflow.resource_moves m
+  JOIN i ON i.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+        AND i.id OPERATOR(pg_catalog.=) m.instance_id
+ WHERE NOT EXISTS (SELECT FROM h
+                    WHERE h.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                      AND h.instance_id OPERATOR(pg_catalog.=) m.instance_id
+                      AND h.revision OPERATOR(pg_catalog.=) m.revision
+                      AND h.step OPERATOR(pg_catalog.=) 'edge'::workflow.step)
+UNION ALL
 SELECT 5, 'what_is_delivered_is_an_event', w.tenant_id, w.instance_id,
        pg_catalog.format('%s waits for revision %s, which is not in the outbox', w.who, w.revision)
   FROM w
@@ -277,6 +370,7 @@ SELECT 8, 'rows_belong_to_an_instance', o.tenant_id, o.instance_id,
        pg_catalog.format('%s of no instance of this tenant', o.what)
   FROM (SELECT h.tenant_id, h.instance_id, 'history' AS what FROM h
         UNION ALL SELECT t.tenant_id, t.instance_id, 'a task' FROM t
+        UNION ALL SELECT m.tenant_id, m.instance_id, 'a timer' FROM m
         UNION ALL SELECT x.tenant_id, x.aggregateid::pg_catalog.uuid, 'an event' FROM x
         UNION ALL SELECT l.tenant_id, l.instance_id, 'a row of the task log' FROM workflow.task_log l
                    WHERE ($1 IS NULL OR l.tenant_id OPERATOR(pg_catalog.=) $1)

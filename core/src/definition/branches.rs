@@ -12,6 +12,17 @@ use super::{Decision, Edge, StateId};
 /// Longest guard, in bytes.
 const MAX_GUARD: usize = 4096;
 
+/// What takes an edge.
+#[derive(Clone, Copy)]
+pub(super) enum Trigger<'e> {
+    /// An event that somebody sends.
+    Event(&'e str),
+    /// The engine, at once.
+    Always,
+    /// Time; the name of the timer.
+    After(&'e str),
+}
+
 /// When a branch is taken.
 enum Guard {
     Always,
@@ -28,18 +39,17 @@ struct Tried {
 }
 
 impl<'s> Reader<'s> {
-    /// The branches of one event, or of `always` where the event is empty, and whether all of them
-    /// could be read.
+    /// The branches that one trigger chooses from, and whether all of them could be read.
     pub(super) fn branches(
         &mut self,
-        event: &str,
+        trigger: Trigger<'_>,
         value: &'s Value,
         path: &str,
     ) -> (Vec<Edge>, bool) {
         let mut tried = Tried::default();
         let Some(list) = value.as_array() else {
             self.edges += 1;
-            let edge = self.branch(event, value, path, &mut tried);
+            let edge = self.branch(trigger, value, path, &mut tried);
             let all_read = edge.is_some();
             return (Vec::from_iter(edge), all_read);
         };
@@ -50,7 +60,7 @@ impl<'s> Reader<'s> {
         let mut edges = Vec::with_capacity(list.len());
         for (i, value) in list.iter().enumerate() {
             let path = child(path, &i.to_string());
-            edges.extend(self.branch(event, value, &path, &mut tried));
+            edges.extend(self.branch(trigger, value, &path, &mut tried));
         }
         let all_read = edges.len() == list.len();
         (edges, all_read)
@@ -58,19 +68,20 @@ impl<'s> Reader<'s> {
 
     fn branch(
         &mut self,
-        event: &str,
+        trigger: Trigger<'_>,
         value: &'s Value,
         path: &str,
         tried: &mut Tried,
     ) -> Option<Edge> {
         let mut edge = Edge {
-            event: event.to_owned(),
+            event: trigger.event().to_owned(),
             target: 0,
             guard: None,
             path: path.to_owned(),
             decision: None,
             roles: Vec::new(),
             publish: true,
+            draws: Vec::new(),
         };
         let object = match value {
             Value::String(target) => {
@@ -94,7 +105,7 @@ impl<'s> Reader<'s> {
         if let Some(meta) = object.get("meta") {
             let path = child(path, "meta");
             if let Some(meta) = self.findings.object(meta, &path) {
-                self.edge_meta(meta, &path, &mut edge);
+                self.edge_meta(meta, &path, trigger, &mut edge);
             }
         }
         edge.target = self.target(object, path)?;
@@ -156,7 +167,7 @@ impl<'s> Reader<'s> {
                 "not supported: guard objects (a guard is a SQL/JSON path predicate in a string)"
                     .to_owned()
             }
-            Some(Value::String(text)) => match fault_of_guard(text) {
+            Some(Value::String(text)) => match fault_of_path("a guard", text) {
                 None => return Guard::If(text.clone()),
                 Some(fault) => fault,
             },
@@ -169,7 +180,13 @@ impl<'s> Reader<'s> {
         Guard::Unknown
     }
 
-    fn edge_meta(&mut self, meta: &'s Map<String, Value>, path: &str, edge: &mut Edge) {
+    fn edge_meta(
+        &mut self,
+        meta: &'s Map<String, Value>,
+        path: &str,
+        trigger: Trigger<'_>,
+        edge: &mut Edge,
+    ) {
         keys::vet(Place::EdgeMeta, meta, path, &mut self.findings);
         let decisions = [Decision::Approve, Decision::Reject, Decision::Return];
         let decisions = decisions.map(|decision| (decision.as_str(), decision));
@@ -182,34 +199,57 @@ impl<'s> Reader<'s> {
         }
         let publish = self.findings.flag(meta, "publish", path);
         edge.publish = publish.unwrap_or(true);
-        if edge.event.is_empty() {
-            if meta.contains_key("decision") {
-                let message = "an `always` edge is no decision: nobody has seen the material";
-                self.findings.error(child(path, "decision"), message);
-            }
-            if meta.contains_key("roles") {
-                let message = "an `always` edge has no roles: the engine takes it, not a person";
-                self.findings.error(child(path, "roles"), message);
+        edge.draws = self.draws(meta, path);
+        let (decision, roles) = match trigger {
+            Trigger::Event(_) => return,
+            Trigger::Always => (
+                "an `always` edge is no decision: nobody has seen the material",
+                "an `always` edge has no roles: the engine takes it, not a person",
+            ),
+            Trigger::After(_) => (
+                "an `after` edge is no decision: time gives no verdict",
+                "an `after` edge has no roles: time takes it, not a person",
+            ),
+        };
+        for (key, message) in [("decision", decision), ("roles", roles)] {
+            if meta.contains_key(key) {
+                self.findings.error(child(path, key), message);
             }
         }
     }
 }
 
-/// What is wrong with a guard, as far as it shows without PostgreSQL.
-fn fault_of_guard(text: &str) -> Option<String> {
+impl Trigger<'_> {
+    /// The event of the edges that it takes.
+    fn event(&self) -> &str {
+        match self {
+            Trigger::Event(event) | Trigger::After(event) => event,
+            Trigger::Always => "",
+        }
+    }
+}
+
+/// What is wrong with a guard or another path, as far as it shows without PostgreSQL.
+pub(super) fn fault_of_path(what: &str, text: &str) -> Option<String> {
     let first_word = text
         .trim_start()
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .next()
         .unwrap_or_default();
     if text.trim().is_empty() {
-        Some("a guard must not be empty; leave it out for a branch that is always taken".into())
+        let hint = match what {
+            "a guard" => "; leave it out for a branch that is always taken",
+            _ => "",
+        };
+        Some(format!("{what} must not be empty{hint}"))
     } else if text.len() > MAX_GUARD {
-        Some(format!("a guard must not be longer than {MAX_GUARD} bytes"))
+        Some(format!("{what} must not be longer than {MAX_GUARD} bytes"))
     } else if text.contains('\0') {
-        Some("a guard must not contain U+0000".into())
+        Some(format!("{what} must not contain U+0000"))
     } else if first_word.eq_ignore_ascii_case("lax") {
-        Some("a guard must not be `lax`: missing data has to refuse, so the mode is strict".into())
+        Some(format!(
+            "{what} must not be `lax`: missing data has to refuse, so the mode is strict"
+        ))
     } else {
         None
     }

@@ -19,7 +19,7 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings) {
 
 /// Where an instance can go from a state, new material included.
 fn successors(state: &State) -> impl Iterator<Item = StateId> {
-    let edges = state.edges.iter().chain(&state.always);
+    let edges = state.all_edges();
     let back = match state.on_supersede {
         OnSupersede::GoTo(target) if !state.is_final => Some(target),
         _ => None,
@@ -138,13 +138,14 @@ fn check_state(state: &State, note: &Note, draft: &Draft, findings: &mut Finding
         return;
     }
     let path = &note.path;
-    let no_edges = state.edges.is_empty() && state.always.is_empty();
+    let no_edges = state.all_edges().next().is_none();
     if no_edges && !note.hides_edges {
         let message = "dead end: no edge leads out, and the state is not final";
         findings.error(path, message);
     }
     let moves_on = state.always.iter().any(|edge| edge.guard.is_none());
-    if moves_on && !(state.edges.is_empty() && state.task.is_none()) {
+    let passes = state.edges.is_empty() && state.after.is_empty() && state.task.is_none();
+    if moves_on && !passes {
         let message = "nothing can happen here: `always` has a branch without a guard, \
                        so no instance rests in this state";
         findings.warning(path, message);

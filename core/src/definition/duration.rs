@@ -19,6 +19,11 @@ const TIME: &[(char, u64)] = &[('H', 3_600), ('M', 60), ('S', 1)];
 /// Says what is wrong with `PnYnMnWnDTnHnMnS`: whole numbers, at least one of them, none needed,
 /// more than nothing and no more than a hundred years in all.
 pub(super) fn vet(text: &str) -> Result<(), &'static str> {
+    milliseconds(text).map(|_| ())
+}
+
+/// The same, with the length by the measures of this file: a month is a twelfth of a year.
+pub(super) fn milliseconds(text: &str) -> Result<u64, &'static str> {
     const SHAPE: &str = "must be an ISO 8601 duration of whole numbers, like `P2D` or `PT48H`";
     let body = text.strip_prefix('P').ok_or(SHAPE)?;
     let (date, time) = match body.split_once('T') {
@@ -33,7 +38,7 @@ pub(super) fn vet(text: &str) -> Result<(), &'static str> {
     };
     match date.saturating_add(time) {
         0 => Err("must be longer than nothing"),
-        1..=LONGEST => Ok(()),
+        length @ 1..=LONGEST => Ok(length * 1000),
         _ => Err("must not be longer than 100 years"),
     }
 }

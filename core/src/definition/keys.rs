@@ -15,6 +15,7 @@ pub(super) enum Place {
     Seat,
     Edge,
     EdgeMeta,
+    Draw,
 }
 
 /// Keys of the format that the engine does not act upon yet. Whoever builds one takes it from here
@@ -22,12 +23,9 @@ pub(super) enum Place {
 const NOT_BUILT_YET: &[(Place, &str)] = &[
     (Place::Machine, "context"),
     (Place::MachineMeta, "facts"),
-    (Place::State, "after"),
     (Place::StateMeta, "lease"),
     (Place::StateMeta, "retry"),
     (Place::EdgeMeta, "assign"),
-    (Place::EdgeMeta, "consume"),
-    (Place::EdgeMeta, "restock"),
 ];
 
 const NESTED: &str = "nested states are not supported";
@@ -90,13 +88,15 @@ fn accepted(place: Place, key: &str) -> Option<Shape> {
         // Without actions there is no order of actions; unknown events are refused in any case.
         (Place::Machine, "predictableActionArguments" | "strict") => Shape::Flag,
         (Place::MachineMeta, "concurrent" | "lock_mode") => Shape::Read,
-        (Place::State, "type" | "on" | "always" | "meta") => Shape::Read,
+        (Place::State, "type" | "on" | "after" | "always" | "meta") => Shape::Read,
         (Place::StateMeta, "task" | "on_supersede") => Shape::Read,
         (Place::Task, "seats" | "rule" | "reject" | "due") => Shape::Read,
         (Place::Task, "self_approval" | "one_vote_each") => Shape::Read,
         (Place::Seat, "name" | "roles" | "veto") => Shape::Read,
         (Place::Edge, "target" | "guard" | "meta") => Shape::Read,
         (Place::EdgeMeta, "decision" | "roles" | "publish") => Shape::Read,
+        (Place::EdgeMeta, "consume" | "restock") => Shape::Read,
+        (Place::Draw, "resource" | "quantity") => Shape::Read,
         (Place::Machine | Place::State, "tags") => Shape::Tags,
         (Place::Machine | Place::State | Place::Edge, "description") => Shape::Text,
         _ => return None,
@@ -162,5 +162,6 @@ fn prefix(place: Place) -> &'static str {
         Place::MachineMeta | Place::StateMeta | Place::EdgeMeta => "meta.",
         Place::Task => "meta.task.",
         Place::Seat => "meta.task.seats.",
+        Place::Draw => "meta.consume.",
     }
 }

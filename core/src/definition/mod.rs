@@ -21,6 +21,12 @@
 //! error. `always` edges are taken by the engine and not by a person: they carry neither roles nor
 //! a decision, since nobody would have seen the material that the decision is about.
 //!
+//! **Timers.** The keys of `after` are delays from the entry into the state: milliseconds as in
+//! XState, ISO 8601 durations, or `due`, the due date of the state's task. Time takes such an edge
+//! and not a person, so it has neither roles nor a decision. `restart: true` beside the delays makes
+//! new material, facts and changed seats start all of them again. The event of such a step is
+//! `after.` with the delay as it is written; names of events may not begin so.
+//!
 //! **Votes.** `meta.task` gives the seats that must speak and what their votes amount to: `rule` is
 //! `"all"` (default), `"any"`, `{"approve": n}` or `{"approve_ratio": r}`, `reject` is `"first"` or
 //! a number of seats, and a `veto` of a seat decides alone. Limits that no vote can reach are
@@ -29,6 +35,13 @@
 //! `decision`, so without an edge that approves no count could ever be of use, which is an error.
 //! `self_approval` (default true) admits the submitter; `one_vote_each` (default true) keeps a
 //! person to one vote in a round; `due` is an ISO 8601 duration from the opening of the task.
+//!
+//! **`consume`** and **`restock`** of an edge take from resources and give back to them, in the
+//! transaction of the step: `{"resource": …, "quantity": …}`, or a list of these. A `resource` that
+//! begins with `$` and a `quantity` that is a string are SQL/JSON paths over what guards look at;
+//! what they lead to is looked up when the edge is taken, and refuses the command if it is not
+//! exactly one key, or one whole number above zero. An `always` edge may have both: then the step
+//! before it needs the resource as well.
 //!
 //! **`on_supersede`** has the default `"stay"`, and that is dangerous behind a verdict: an instance
 //! in APPROVED would stay approved over material that nobody has seen. Therefore the author has to
@@ -44,8 +57,10 @@
 //! DRAFT, SUBMITTED, a `return` to DRAFT and verdicts into final states thus need no `on_supersede`
 //! at all, and an APPROVED that is not final needs one.
 
+mod after;
 mod branches;
 mod check;
+mod draws;
 mod duration;
 mod findings;
 mod keys;
@@ -56,6 +71,7 @@ mod states;
 mod supersede;
 mod tasks;
 
+pub use draws::fault_of_resource;
 pub use findings::{Finding, Severity};
 pub use model::*;
 pub use parse::{MAX_EDGES, MAX_STATES, parse};

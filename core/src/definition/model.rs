@@ -46,16 +46,43 @@ pub struct State {
     pub edges: Vec<Edge>,
     /// Edges of `always`, in order; taken on entry by the first true guard.
     pub always: Vec<Edge>,
+    /// Edges of `after`, shortest delay first; taken by time.
+    pub after: Vec<Timer>,
+    /// Whether new material, facts and changed seats start the timers again (`after.restart`).
+    pub restart: bool,
     /// The human work that is opened on entry.
     pub task: Option<Task>,
     /// What a new material does to an instance that stands here.
     pub on_supersede: OnSupersede,
 }
 
+/// How the events of timers begin; the delay as it is written follows.
+pub const AFTER: &str = "after.";
+
+/// The edges of one delay of `after`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timer {
+    /// [`AFTER`] and the delay as written: the name of the timer, and of the step it takes.
+    pub event: String,
+    /// How long after the entry into the state.
+    pub delay: Delay,
+    /// What it leads to, tried in order.
+    pub branches: Vec<Edge>,
+}
+
+/// When a timer is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delay {
+    /// This long after the entry, as PostgreSQL reads an interval.
+    Span(String),
+    /// At the due date of the state's task.
+    Due,
+}
+
 /// One branch of one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edge {
-    /// The event's name; empty on `always` edges.
+    /// The event's name; empty on `always` edges, that of the timer on edges of `after`.
     pub event: String,
     /// Where it leads.
     pub target: StateId,
@@ -69,6 +96,54 @@ pub struct Edge {
     pub roles: Vec<String>,
     /// Whether the step goes to the outbox (`meta.publish`, true unless the spec says false).
     pub publish: bool,
+    /// What the step gives back to resources and takes from them, in this order.
+    pub draws: Vec<Draw>,
+}
+
+/// What an edge takes from a resource, or gives back to it (`meta.consume`, `meta.restock`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draw {
+    /// Which of the two.
+    pub direction: Direction,
+    /// Key of the resource.
+    pub resource: Term<String>,
+    /// How much, more than nothing.
+    pub quantity: Term<i64>,
+    /// JSON pointer to this draw in the spec.
+    pub path: String,
+}
+
+impl Draw {
+    /// Its paths, each with the JSON pointer to it.
+    pub fn paths(&self) -> impl Iterator<Item = (&String, String)> {
+        let resource = match &self.resource {
+            Term::Path(path) => Some((path, format!("{}/resource", self.path))),
+            Term::Constant(_) => None,
+        };
+        let quantity = match &self.quantity {
+            Term::Path(path) => Some((path, format!("{}/quantity", self.path))),
+            Term::Constant(_) => None,
+        };
+        resource.into_iter().chain(quantity)
+    }
+}
+
+/// Out of a resource, or into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// `meta.consume`
+    Consume,
+    /// `meta.restock`
+    Restock,
+}
+
+/// A value that is given in the definition, or where to find it when the edge is taken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term<T> {
+    /// The value.
+    Constant(T),
+    /// SQL/JSON path over what guards look at.
+    Path(String),
 }
 
 /// What a verdict says.
@@ -169,6 +244,17 @@ impl State {
         let rest = &self.edges[start..];
         let end = rest.partition_point(|edge| edge.event == event);
         rest[..end].iter()
+    }
+
+    /// Every edge that leads out, whoever takes it.
+    pub fn all_edges(&self) -> impl Iterator<Item = &Edge> {
+        let timed = self.after.iter().flat_map(|timer| &timer.branches);
+        self.edges.iter().chain(&self.always).chain(timed)
+    }
+
+    /// The timer of this name.
+    pub fn timer(&self, event: &str) -> Option<&Timer> {
+        self.after.iter().find(|timer| timer.event == event)
     }
 
     /// The events that the state answers to, each with its branches.

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 
+use super::branches::Trigger;
 use super::findings::{child, quote};
 use super::keys::{self, Place};
 use super::names::{Kind, MAX_NAME};
 use super::parse::{Note, Reader};
-use super::{Edge, OnSupersede, State};
+use super::{AFTER, Edge, OnSupersede, State};
 
 impl<'s> Reader<'s> {
     pub(super) fn state(&mut self, name: &'s str, value: &'s Value) -> (State, Note) {
@@ -17,6 +18,8 @@ impl<'s> Reader<'s> {
             is_final: false,
             edges: Vec::new(),
             always: Vec::new(),
+            after: Vec::new(),
+            restart: false,
             task: None,
             on_supersede: OnSupersede::Stay,
         };
@@ -29,7 +32,7 @@ impl<'s> Reader<'s> {
         if name.len() <= MAX_NAME
             && let Some(object) = self.findings.object(value, &note.path)
         {
-            let elsewhere = ["after", "invoke", "onDone", "states"];
+            let elsewhere = ["invoke", "onDone", "states"];
             note.hides_edges = elsewhere.iter().any(|key| object.contains_key(*key));
             self.read_state(object, &mut state, &mut note);
         }
@@ -54,10 +57,21 @@ impl<'s> Reader<'s> {
         }
         if let Some(always) = object.get("always") {
             let path = child(&note.path, "always");
-            let (edges, all_read) = self.branches("", always, &path);
+            let (edges, all_read) = self.branches(Trigger::Always, always, &path);
             note.hides_edges |= !all_read;
             self.refuse_edges_of_final(state, &edges, &path);
             state.always = edges;
+        }
+        if let Some(after) = object.get("after") {
+            let path = child(&note.path, "after");
+            let all_read = self.after(after, &path, state);
+            note.hides_edges |= !all_read;
+            let task = object.get("meta").and_then(|meta| meta.get("task"));
+            let has_due = task.is_some_and(|task| task.get("due").is_some());
+            if after.get("due").is_some() && !has_due {
+                let message = "the state has no task with a `due`, so this time never comes";
+                self.findings.error(child(&path, "due"), message);
+            }
         }
         if let Some(meta) = object.get("meta") {
             let path = child(&note.path, "meta");
@@ -102,6 +116,9 @@ impl<'s> Reader<'s> {
             } else if event == "*" || event.ends_with(".*") {
                 let message = format!("not supported: wildcard event {}", quote(event));
                 self.findings.error(&path, message);
+            } else if event.starts_with(AFTER) {
+                let message = format!("an event may not begin with `{AFTER}`: timers are named so");
+                self.findings.error(&path, message);
             } else {
                 self.names
                     .vet(Kind::Event, event, &path, &mut self.findings);
@@ -110,7 +127,7 @@ impl<'s> Reader<'s> {
                 all_read = false;
                 continue;
             }
-            let (read, complete) = self.branches(event, branches, &path);
+            let (read, complete) = self.branches(Trigger::Event(event), branches, &path);
             if read.is_empty() && complete {
                 let message = format!("event {} leads nowhere", quote(event));
                 self.findings.error(&path, message);

@@ -42,8 +42,7 @@ fn verdicts_in_force(initial: StateId, draft: &Draft) -> Vec<Option<&Edge>> {
     clean[initial] = true;
     while let Some((id, verdict)) = open.pop() {
         let state = &draft.states[id];
-        let edges = state.edges.iter().chain(&state.always);
-        let edges = edges.map(|edge| {
+        let edges = state.all_edges().map(|edge| {
             let verdict = match edge.decision {
                 Some(Decision::Approve | Decision::Reject) => Some(edge),
                 Some(Decision::Return) => None,

@@ -1,5 +1,6 @@
 //! Specs in, machines and findings out.
 
+mod after;
 mod graph;
 mod properties;
 mod shape;

@@ -145,20 +145,9 @@ fn keys_that_wait_are_named() {
     let waiting = [
         ("", "context", "context"),
         ("/meta", "facts", "meta.facts"),
-        ("/states/DRAFT", "after", "after"),
         ("/states/DRAFT/meta", "lease", "meta.lease"),
         ("/states/DRAFT/meta", "retry", "meta.retry"),
         ("/states/SUBMITTED/on/APPROVE/meta", "assign", "meta.assign"),
-        (
-            "/states/SUBMITTED/on/APPROVE/meta",
-            "consume",
-            "meta.consume",
-        ),
-        (
-            "/states/SUBMITTED/on/APPROVE/meta",
-            "restock",
-            "meta.restock",
-        ),
     ];
     let base = review_with("/meta", json!({}));
     let base = with(base, "/states/DRAFT/meta", json!({}));

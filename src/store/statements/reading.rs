@@ -39,6 +39,15 @@ pub static EXPLAIN: Statement = Statement::survey(
                        WHERE h.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
                          AND h.instance_id OPERATOR(pg_catalog.=) i.id
                          AND h.revision OPERATOR(pg_catalog.=) i.revision),
+        'timers', (SELECT COALESCE(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
+                            'event', m.event, 'due_at', m.due_at, 'next_at', m.next_at,
+                            'attempts', m.attempts, 'error', m.error)
+                            ORDER BY m.due_at, m.event), '[]'::pg_catalog.jsonb)
+                     FROM workflow.timers m
+                    WHERE m.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+                      AND m.instance_id OPERATOR(pg_catalog.=) i.id
+                      AND m.entered_revision OPERATOR(pg_catalog.=) i.entered_revision
+                      AND NOT i.closed),
         'refusals', (SELECT COALESCE(pg_catalog.jsonb_agg(r.refusal), '[]'::pg_catalog.jsonb)
                        FROM (SELECT pg_catalog.jsonb_build_object('at', f.at, 'actor', f.actor,
                                         'command', f.command, 'code', f.code,

@@ -35,9 +35,9 @@ pub static INSERT_TASK: Statement = Statement::new(
                    WHERE o.tenant_id OPERATOR(pg_catalog.=) $1
                      AND o.instance_id OPERATOR(pg_catalog.=) $3
                      AND o.round OPERATOR(pg_catalog.=) $6),
-                 $12 OPERATOR(pg_catalog.+) $13::pg_catalog.interval) END)",
+                 $14 OPERATOR(pg_catalog.+) $13::pg_catalog.interval) END)",
     &[
-        TEXT, UUID, UUID, TEXT, TEXT, INT, INT, TEXTS, BOOL, BOOL, BIGINT, TIME, TEXT,
+        TEXT, UUID, UUID, TEXT, TEXT, INT, INT, TEXTS, BOOL, BOOL, BIGINT, TIME, TEXT, TIME,
     ],
 );
 

@@ -1,9 +1,12 @@
 -- Commands are PARALLEL UNSAFE: a query with one has no parallel plan, however much the session wants one;
 -- readers are no more than RESTRICTED, for identity lives in the leader.
+\pset footer off
+\pset format unaligned
 SELECT p.proname, p.provolatile, p.proparallel, p.proisstrict, p.proretset
   FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.classid = 'pg_proc'::regclass
   JOIN pg_proc p ON p.oid = d.objid
  WHERE e.extname = 'workflow' AND p.proname LIKE 'wf\_%' ORDER BY p.proname COLLATE "C";
+\pset footer on
 -- no overloads
 SELECT count(*) - count(DISTINCT p.proname) AS overloads FROM pg_proc p WHERE p.proname LIKE 'wf\_%';
 SELECT o.applied FROM wf_start('lamp', 'parallel', '{}') o;

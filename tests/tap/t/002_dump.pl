@@ -53,6 +53,8 @@ my $rows = join ' UNION ALL ', map {
 	"SELECT '$_' AS name, count(*), md5(coalesce(string_agg(t::text, chr(10) ORDER BY t::text), '')) FROM workflow.$_ t"
 } @tables;
 my $rights = q{SELECT p.proname, p.proacl FROM pg_proc p WHERE p.proname LIKE 'wf\_%' ORDER BY 1};
+my $policies = q{SELECT p.polrelid::regclass, p.polname, p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid),
+	c.relrowsecurity, c.relforcerowsecurity FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid ORDER BY 1, 2};
 my $empty = value($source, 'app', "SELECT string_agg(name, ' ') FROM ($rows) s WHERE count = 0");
 diag("tables without a row in this test: $empty") if $empty ne '';
 
@@ -71,6 +73,11 @@ for my $format ('plain', 'custom')
 
 	is_value($target, $database, $rows, value($source, 'app', $rows), 'every row is there');
 	is_value($target, $database, $rights, value($source, 'app', $rights), 'and every right');
+	is_value($target, $database, $policies, value($source, 'app', $policies), 'and every policy, forced');
+	is_value($target, $database, 'SELECT * FROM wf_enable_tenancy()', '', 'with nothing to repair');
+	is_value($target, $database,
+		q{GRANT SELECT ON workflow.instances TO clerk; SET SESSION AUTHORIZATION clerk;
+		SELECT DISTINCT tenant_id FROM workflow.instances}, 'default', 'which keep the other tenant out');
 	is_sound($target, $database);
 
 	is_value($target, $database,
@@ -97,5 +104,12 @@ for my $format ('plain', 'custom')
 		'default|clerk|{law,fin}|session', 'members are who they were');
 	is_sound($target, $database);
 }
+
+# A role that may read everything and is under no policy dumps as well; one that is under them gets an
+# error, and not a dump with rows missing.
+$source->safe_psql('app', 'CREATE ROLE keeper LOGIN BYPASSRLS; CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO keeper, reader');
+my @dump = ("$bindir/pg_dump", '-d', $source->connstr('app'), '-f', "$PostgreSQL::Test::Utils::tmp_check/keeper.sql");
+command_ok([ @dump, '-U', 'keeper' ], 'dump by a role with BYPASSRLS');
+command_fails_like([ @dump, '-U', 'reader' ], qr/would be affected by row-level security/, 'a dump without it is refused');
 
 done_testing();

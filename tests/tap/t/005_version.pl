@@ -40,9 +40,14 @@ my %calls = (
 	wf_explain => q{wf_explain(instance_of('case'))},
 	wf_get => q{wf_get(instance_of('case'))},
 	wf_as => q{wf_as('default', 'ann')},
+	wf_authenticate => q{wf_authenticate('x')},
 	wf_whoami => q{wf_whoami()},
 	wf_member_set => q{wf_member_set('ann', '{}')},
 	wf_member_remove => q{wf_member_remove('ann')},
+	wf_resource_set => q{wf_resource_set('seats', 1)},
+	wf_resource_consume => q{wf_resource_consume('seats', 1)},
+	wf_resource_restock => q{wf_resource_restock('seats', 1)},
+	wf_resource_consume_many => q{wf_resource_consume_many('[{"resource": "seats", "quantity": 1}]')},
 	wf_outbox_subscribe => q{wf_outbox_subscribe('c')},
 	wf_outbox_unsubscribe => q{wf_outbox_unsubscribe('c')},
 	wf_outbox_claim => q{wf_outbox_claim('c')},
@@ -51,6 +56,7 @@ my %calls = (
 	wf_outbox_requeue => q{wf_outbox_requeue('c', '{}')},
 	wf_outbox_skip => q{wf_outbox_skip('c', '{}')},
 	wf_inbox_accept => q{wf_inbox_accept('s', 'm')},
+	wf_run_due => q{wf_run_due()},
 	wf_verify => q{wf_verify()});
 is_value(
 	$node, 'app', q{
