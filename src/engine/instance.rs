@@ -162,16 +162,17 @@ pub fn change<T: Effect>(
         way = Way::Optimistic;
     }
     let mut locked = snapshot_is_older || way == Way::Pessimistic;
-    let mut outdated = locked;
+    let mut inside = false;
     if way != Way::Optimistic {
         let passage = gate::enter(command, id, &mut heat)
             .map_err(|failure| about(failure, &row, approach, attempts))?;
-        outdated |= passage == Passage::AfterWait;
+        inside = passage == Passage::Inside;
     }
     if locked {
         lock(command, id, &mut heat).map_err(|failure| about(failure, &row, approach, attempts))?;
     }
-    if outdated {
+    // What was read before a lock is old, however soon it was had.
+    if inside || locked {
         (row, definition) = read(command, id)?;
     }
     loop {
@@ -203,7 +204,8 @@ pub fn change<T: Effect>(
         }
         heat.raced();
         // Whoever holds locks does not sleep on them.
-        if unchanged || (!locked && backend::holds_locks()) {
+        let holds = inside || backend::holds_locks();
+        if unchanged || (!locked && holds) {
             lock(command, id, &mut heat)
                 .map_err(|failure| about(failure, &now, approach, attempts))?;
             locked = true;

@@ -13,5 +13,6 @@ pub mod shared;
 pub mod spi;
 pub mod subtransaction;
 pub mod text;
+pub mod turnstile;
 pub mod value;
 pub mod wait;

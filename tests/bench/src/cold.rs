@@ -18,9 +18,7 @@ pub fn run(server: &Server, effort: Effort) -> Result<()> {
     let cases = server.cases("cold", CASES)?;
     let mut sessions = Vec::<Box<dyn Session>>::new();
     for mode in MODES {
-        let mut client = server.connect()?;
-        client.batch_execute("SET synchronous_commit = off")?;
-        sessions.push(Peer::Workflow(mode).session(client)?);
+        sessions.push(Peer::Workflow(mode).session(server.connect_as(false)?)?);
     }
     let mut results = [Measured::new(), Measured::new()];
     let mut random = Random::new(1);

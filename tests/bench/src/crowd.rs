@@ -20,13 +20,23 @@ pub trait Choice: Sync {
     fn choose(&self, drawn: f64) -> Uuid;
 }
 
-/// Every peer in turn, round after round, with so many sessions.
+/// Who works, and on what.
+#[derive(Clone, Copy)]
+pub struct Crowd<'a> {
+    /// Connections at once.
+    pub sessions: usize,
+    /// Whether a commit waits until it is on disk.
+    pub durable: bool,
+    /// Their cases.
+    pub choice: &'a dyn Choice,
+}
+
+/// Every peer in turn, round after round.
 pub fn take_turns(
     server: &Server,
     effort: Effort,
-    sessions: usize,
+    crowd: Crowd<'_>,
     peers: &[Peer],
-    choice: &dyn Choice,
 ) -> Result<Vec<(Peer, Measured)>> {
     let mut results: Vec<(Peer, Measured)> =
         peers.iter().map(|peer| (*peer, Measured::new())).collect();
@@ -35,19 +45,18 @@ pub fn take_turns(
         for turn in 0..peers.len() {
             let (peer, measured) = &mut results[(turn + round) % peers.len()];
             let time = Duration::from_secs(effort.seconds);
-            measured.add_round(&run(server, *peer, sessions, time, choice)?);
+            measured.add_round(&run(server, *peer, time, crowd)?);
         }
     }
     Ok(results)
 }
 
-fn run(
-    server: &Server,
-    peer: Peer,
-    sessions: usize,
-    time: Duration,
-    choice: &dyn Choice,
-) -> Result<Measured> {
+fn run(server: &Server, peer: Peer, time: Duration, crowd: Crowd<'_>) -> Result<Measured> {
+    let Crowd {
+        sessions,
+        durable,
+        choice,
+    } = crowd;
     let ready = Barrier::new(sessions);
     let ready = &ready;
     thread::scope(|scope| {
@@ -55,7 +64,9 @@ fn run(
             .map(|number| {
                 scope.spawn(move || {
                     // Whoever fails to connect must not keep the others waiting.
-                    let session = server.connect().and_then(|client| peer.session(client));
+                    let session = server
+                        .connect_as(durable)
+                        .and_then(|client| peer.session(client));
                     ready.wait();
                     let mut session = session?;
                     let mut random = Random::new(number as u64);

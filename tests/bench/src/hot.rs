@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::Effort;
-use crate::crowd::{Choice, take_turns};
+use crate::crowd::{Choice, Crowd, take_turns};
 use crate::peers::Peer;
 use crate::report;
 use crate::server::{Result, Server};
@@ -18,9 +18,19 @@ impl Choice for One {
     }
 }
 
-/// Measures it.
+/// Measures it. What one case can do is bounded by the time of a commit, for whoever wants it holds it
+/// until the commit is on disk; so it is measured without that wait, too.
 pub fn run(server: &Server, effort: Effort) -> Result<()> {
-    let case = server.cases("hot", 1)?[0];
+    for durable in [true, false] {
+        let how = if durable { "wait" } else { "do not wait" };
+        println!("  commits {how} for the disk");
+        measure(server, effort, durable)?;
+    }
+    Ok(())
+}
+
+fn measure(server: &Server, effort: Effort, durable: bool) -> Result<()> {
+    let case = server.cases(if durable { "hot" } else { "hot, not durable" }, 1)?[0];
     let peers = [
         Peer::ClientForUpdate,
         Peer::ServerUpdate,
@@ -28,7 +38,12 @@ pub fn run(server: &Server, effort: Effort) -> Result<()> {
         Peer::Workflow("pessimistic"),
         Peer::Workflow("adaptive"),
     ];
-    let results = take_turns(server, effort, SESSIONS, &peers, &One(case))?;
+    let crowd = Crowd {
+        sessions: SESSIONS,
+        durable,
+        choice: &One(case),
+    };
+    let results = take_turns(server, effort, crowd, &peers)?;
     let named: Vec<_> = results.iter().map(|(peer, m)| (peer.name(), m)).collect();
     report::table(&named);
     let (client, adaptive) = (&results[0].1, &results[4].1);

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::Effort;
-use crate::crowd::{Choice, take_turns};
+use crate::crowd::{Choice, Crowd, take_turns};
 use crate::peers::Peer;
 use crate::report;
 use crate::server::{Result, Server};
@@ -44,8 +44,13 @@ impl Choice for PowerLaw {
 /// Measures it.
 pub fn run(server: &Server, effort: Effort) -> Result<()> {
     let choice = PowerLaw::new(server.cases("mix", CASES)?);
+    let crowd = Crowd {
+        sessions: SESSIONS,
+        durable: true,
+        choice: &choice,
+    };
     let peers = ["optimistic", "pessimistic", "adaptive"].map(Peer::Workflow);
-    let results = take_turns(server, effort, SESSIONS, &peers, &choice)?;
+    let results = take_turns(server, effort, crowd, &peers)?;
     let named: Vec<_> = results.iter().map(|(peer, m)| (peer.name(), m)).collect();
     report::table(&named);
     let best = results[..2]
