@@ -18,8 +18,13 @@ mod servers;
 mod updates;
 
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use servers::{Result, Servers};
+
+/// A run takes about 20 s.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// What went wrong in a run.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +99,12 @@ fn main() -> ExitCode {
 /// Gives the number of faults that did not come out as expected.
 fn run() -> Result<usize> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    // Sessions wait for each other; one that fails on the way must not keep the others for ever.
+    thread::spawn(|| {
+        thread::sleep(LONGEST);
+        eprintln!("workflow-faults: not done after {} s", LONGEST.as_secs());
+        std::process::exit(1);
+    });
     let servers = Servers::prepare()?;
     println!("{}", servers.description()?);
     let mut findings = Vec::new();
