@@ -19,6 +19,12 @@ pub extern "C-unwind" fn _PG_init() {
     pg::installation::watch();
     pg::backend::watch_rights();
     pg::transaction::watch();
+    engine::worker::register();
+}
+
+background_workers! {
+    "workflow_launcher" => engine::worker::launch,
+    "workflow_worker" => engine::worker::work,
 }
 
 sql_functions! {

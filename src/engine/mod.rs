@@ -13,5 +13,6 @@ pub mod request;
 pub mod resource;
 pub mod timer;
 pub mod token;
+pub mod worker;
 pub mod world;
 pub mod write;

@@ -23,6 +23,12 @@ pub fn keeps_snapshot() -> bool {
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
 }
 
+/// Whether the transaction goes on after the present statement.
+pub fn in_transaction_block() -> bool {
+    // SAFETY: only looks at the transaction.
+    unsafe { pg_sys::IsTransactionBlock() }
+}
+
 /// Whether the transaction has written, or holds the lock of a row: either gives it an id.
 pub fn holds_locks() -> bool {
     // SAFETY: a look at this backend's transaction.

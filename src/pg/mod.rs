@@ -16,3 +16,4 @@ pub mod text;
 pub mod transaction;
 pub mod value;
 pub mod wait;
+pub mod worker;
