@@ -101,7 +101,7 @@ tool_cargo() { (cd "$ROOT" && CARGO_TARGET_DIR=$TARGET/tools cargo "$@"); }
 run_lint() {
     check "rustfmt" tool_cargo fmt --all --check -- --color never || true
     check "clippy tools" tool_cargo clippy --quiet --locked --all-targets \
-        -p workflow-core -p workflow-demo -p workflow-model -p workflow-bench -- -D warnings || true
+        -p workflow-core -p workflow-demo -p workflow-bench -p workflow-faults -p workflow-model -- -D warnings || true
 }
 
 run_unit() {

@@ -7,6 +7,7 @@ pub mod define;
 pub mod delivery;
 pub mod identity;
 pub mod query;
+pub mod resource;
 pub mod seat;
 pub mod send;
 pub mod start;

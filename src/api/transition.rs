@@ -12,6 +12,7 @@ use crate::engine::failure::Failure;
 use crate::engine::identity::{Caller, Claim};
 use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
 use crate::engine::request::{self, Fingerprint};
+use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene, Verdict};
 use crate::pg::call::Call;
@@ -284,7 +285,16 @@ fn foresee(
     let transition = arguments.command();
     let decision = decide::transition(&definition.machine, &row.instance, &transition, &mut world);
     match world.finish(decision) {
-        Ok(plan) => Ok(scene.outcome(&plan, Vec::new(), 1)),
+        Ok(plan) => {
+            let expected = Position {
+                state: Some(arguments.from_state.clone()),
+                revision: Some(arguments.expected_revision),
+                material_version: Some(arguments.material_version),
+            };
+            resource::foresee(spi, &caller.tenant, &plan)
+                .map_err(|failure| instance::placed(failure, &row, &expected, 1))?;
+            Ok(scene.outcome(&plan, Vec::new(), 1))
+        }
         Err(failure) => {
             let wanted = Wanted {
                 event: decide::event_of(&definition.machine, &transition),

@@ -14,6 +14,7 @@ use crate::engine::contention::{Heat, Key};
 use crate::engine::failure::{Failure, busy, trigger_interfered};
 use crate::engine::gate::{self, Passage, Way};
 use crate::engine::identity::Caller;
+use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write;
 use crate::pg::backend;
@@ -185,6 +186,27 @@ pub fn change<T: Effect>(
         let decision = world
             .finish(decision)
             .map_err(|failure| numbered(failure, attempts))?;
+        if let Some(plan) = decision.plan().filter(|plan| plan.moves_resources()) {
+            let placed = |failure| placed(failure, &row, &approach.expected, attempts);
+            // Gates come before rows, and the instance's row before those of resources.
+            resource::refuse_settled(command, plan.movements()).map_err(placed)?;
+            resource::queue(command, plan.movements()).map_err(placed)?;
+            if !locked {
+                lock(command, id, &mut heat)
+                    .map_err(|failure| about(failure, &row, approach, attempts))?;
+                locked = true;
+                let (now, pinned) = read(command, id)?;
+                let unchanged = now.unchanged(&row);
+                (row, definition) = (now, pinned);
+                if !unchanged {
+                    heat.raced();
+                    attempts += 1;
+                    continue;
+                }
+            }
+            resource::reserve(command, plan.movements())
+                .map_err(|failure| self::placed(failure, &row, &approach.expected, attempts))?;
+        }
         if !decision.writes() || write::move_instance(command, &definition, &row, &decision) {
             heat.succeeded();
             return Ok(Moved {
@@ -280,6 +302,21 @@ fn about(failure: Failure, row: &InstanceRow, approach: &Approach, attempts: i32
             shown.into()
         }
         other => other,
+    }
+}
+
+/// A refusal about something beside the instance says where the instance stands.
+pub fn placed(failure: Failure, row: &InstanceRow, expected: &Position, attempts: i32) -> Failure {
+    match failure {
+        Failure::Refused(mut refusal) => {
+            refusal.instance_id = Some(row.instance.id);
+            refusal.application_id = Some(row.instance.application_id);
+            refusal.actual = row.instance.position();
+            refusal.expected = expected.clone();
+            refusal.attempts = attempts;
+            Failure::Refused(refusal)
+        }
+        error => error,
     }
 }
 

@@ -13,6 +13,8 @@ pub mod shared;
 pub mod spi;
 pub mod subtransaction;
 pub mod text;
+pub mod transaction;
 pub mod turnstile;
 pub mod value;
 pub mod wait;
+pub mod worker;
