@@ -169,8 +169,6 @@ pub enum LockKind {
     Message = 32,
     /// The list of a tenant's consumers, while it changes; shared by those who rest on it.
     Consumers = 33,
-    /// A resource that many want, before its row is touched.
-    Resource = 48,
     /// The name of a resource while it is made.
     ResourceName = 49,
 }

@@ -15,6 +15,7 @@ mod mix;
 mod peers;
 mod report;
 mod server;
+mod stock;
 
 use std::process::ExitCode;
 
@@ -31,8 +32,12 @@ pub struct Effort {
 
 type Experiment = fn(&Server, Effort) -> Result<()>;
 
-const EXPERIMENTS: [(&str, Experiment); 3] =
-    [("hot", hot::run), ("cold", cold::run), ("mix", mix::run)];
+const EXPERIMENTS: [(&str, Experiment); 4] = [
+    ("hot", hot::run),
+    ("cold", cold::run),
+    ("mix", mix::run),
+    ("stock", stock::run),
+];
 
 fn main() -> ExitCode {
     match run(std::env::args().skip(1)) {
