@@ -27,6 +27,11 @@ pub enum Way {
     Pessimistic,
 }
 
+/// The lock mode: the call's wins over the definition's, and that over the default.
+pub fn mode(forced: Option<LockMode>, machine: &Definition) -> LockMode {
+    forced.or(machine.lock_mode).unwrap_or(LockMode::Adaptive)
+}
+
 /// The way and the counts of an instance. `forced` wins over the definition, the definition over
 /// what is measured.
 pub fn way<'a>(
@@ -35,7 +40,7 @@ pub fn way<'a>(
     forced: Option<LockMode>,
     machine: &Definition,
 ) -> (Way, Heat<'a>) {
-    let mode = forced.or(machine.lock_mode).unwrap_or(LockMode::Adaptive);
+    let mode = mode(forced, machine);
     let key = Key::instance(&command.caller.tenant, id);
     let heat = Heat::of(key, mode == LockMode::Adaptive);
     let way = match mode {
