@@ -176,6 +176,7 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
             Ok(moved) => moved,
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: None,
                     event,
                     to_state: Some(&arguments.to_state),
                     material_version: Some(arguments.material_version),
@@ -297,6 +298,7 @@ fn foresee(
         }
         Err(failure) => {
             let wanted = Wanted {
+                mode: None,
                 event: decide::event_of(&definition.machine, &transition),
                 to_state: Some(&arguments.to_state),
                 material_version: Some(arguments.material_version),

@@ -121,6 +121,19 @@ pub struct Command<'a> {
     pub request: Option<Request>,
 }
 
+impl<'a> Command<'a> {
+    /// A command of time or of the background worker: it never waits, and nobody sent it.
+    pub fn unattended(name: &'static str, spi: &'a Spi, caller: Caller) -> Command<'a> {
+        Command {
+            name,
+            spi,
+            caller,
+            budget: Budget::new(0, false),
+            request: None,
+        }
+    }
+}
+
 impl Command<'_> {
     /// The tenant, as an argument.
     pub fn tenant(&self) -> Value<'_> {

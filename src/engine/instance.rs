@@ -163,16 +163,17 @@ pub fn change<T: Effect>(
         way = Way::Optimistic;
     }
     let mut locked = snapshot_is_older || way == Way::Pessimistic;
-    let mut outdated = locked;
+    let mut inside = false;
     if way != Way::Optimistic {
         let passage = gate::enter(command, id, &mut heat)
             .map_err(|failure| about(failure, &row, approach, attempts))?;
-        outdated |= passage == Passage::AfterWait;
+        inside = passage == Passage::Inside;
     }
     if locked {
         lock(command, id, &mut heat).map_err(|failure| about(failure, &row, approach, attempts))?;
     }
-    if outdated {
+    // What was read before a lock is old, however soon it was had.
+    if inside || locked {
         (row, definition) = read(command, id)?;
     }
     loop {
@@ -225,7 +226,8 @@ pub fn change<T: Effect>(
         }
         heat.raced();
         // Whoever holds locks does not sleep on them.
-        if unchanged || (!locked && backend::holds_locks()) {
+        let holds = inside || backend::holds_locks();
+        if unchanged || (!locked && holds) {
             lock(command, id, &mut heat)
                 .map_err(|failure| about(failure, &now, approach, attempts))?;
             locked = true;
@@ -336,6 +338,8 @@ pub struct Wanted<'a> {
     pub to_state: Option<&'a str>,
     /// The material.
     pub material_version: Option<i32>,
+    /// The lock mode, where the caller names one.
+    pub mode: Option<LockMode>,
 }
 
 /// Adds to a refusal who was faster, if the caller knew an earlier revision.
@@ -358,8 +362,9 @@ pub fn explain(
         && let Some(instance) = refusal.instance_id
     {
         let winner = winner(spi, caller, instance, expected + 1, wanted)?;
-        if refusal.attempts == 1 {
-            count_late(caller, instance, winner.as_ref());
+        // A dry run is nobody's attempt.
+        if refusal.attempts == 1 && !spi.only_reads() {
+            count_late(spi, caller, instance, wanted.mode, winner.as_ref())?;
         }
         refusal.winner = winner.map(|(winner, _)| winner);
     }
@@ -368,12 +373,25 @@ pub fn explain(
 
 /// Counts a command that was outdated before its first attempt: a race if that has only just
 /// happened. One that lost an attempt has been counted there.
-fn count_late(caller: &Caller, instance: Uuid, winner: Option<&(Winner, i64)>) {
-    let mut heat = Heat::of(Key::instance(&caller.tenant, instance), true);
+fn count_late(
+    spi: &Spi,
+    caller: &Caller,
+    instance: Uuid,
+    forced: Option<LockMode>,
+    winner: Option<&(Winner, i64)>,
+) -> Result<(), Report> {
+    let Some(row) = store::read_instance(spi, &caller.tenant, instance)? else {
+        return Ok(());
+    };
+    let definition = definitions::pinned(spi, &caller.tenant, row.definition_id)?;
+    let mode = gate::mode(forced, &definition.machine);
+    let key = Key::instance(&caller.tenant, instance);
+    let mut heat = Heat::of(key, mode == LockMode::Adaptive);
     match winner {
         Some((_, age_ms)) if *age_ms < RACE_MS => heat.raced(),
         _ => heat.stale(),
     }
+    Ok(())
 }
 
 /// The command that made a revision, and how long ago that was, in ms.

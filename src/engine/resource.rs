@@ -2,10 +2,10 @@
 //!
 //! Whoever changes a resource holds its row to the end of the transaction, so there are three
 //! honest answers and no fourth: done; insufficient, which is said of a balance that nobody else is
-//! about to change; and busy. A resource that many want has a gate, an advisory lock taken before
-//! the row is touched: sessions that wait for one are woken one at a time, in order. It is never
-//! waited for by a transaction that holds locks already; that one goes on without and waits for
-//! the row. Whichever way, everybody ends in the same conditional update.
+//! about to change; and busy. A resource that many want has a gate, passed before the row is
+//! touched, so that a commit does not wake everybody who waits. It is never waited for by a
+//! transaction that holds locks already; that one goes on without and waits for the row. Whichever
+//! way, everybody ends in the same conditional update.
 
 use uuid::Uuid;
 use workflow_core::decide::{Movement, Plan, not_found, settle};
@@ -15,6 +15,7 @@ use crate::engine::command::Command;
 use crate::engine::failure::{Failure, busy, trigger_interfered};
 use crate::pg::backend;
 use crate::pg::spi::Spi;
+use crate::pg::turnstile::Turnstile;
 use crate::pg::value::Value;
 use crate::pg::wait::{KeyLock, LockKind};
 use crate::store::{self, statements};
@@ -228,18 +229,23 @@ fn keys<'m>(movements: impl IntoIterator<Item = &'m Movement>) -> Vec<&'m str> {
 
 fn enter_gates(command: &Command<'_>, keys: &[&str]) -> Result<(), Failure> {
     let tenant = &command.caller.tenant;
-    let mut gates: Vec<(KeyLock, &str)> = keys
+    let mut gates: Vec<(Turnstile, &str)> = keys
         .iter()
         .take(MAX_GATES)
-        .map(|key| (KeyLock::new(LockKind::Resource, tenant, key), *key))
+        .map(|key| (gate_of(tenant, key), *key))
         .collect();
     gates.sort_by_key(|(gate, _)| gate.order());
     for (gate, key) in gates {
-        if !gate.try_take() && !backend::holds_locks() {
-            gate.take(&command.budget).map_err(|_| about(key))?;
+        if !gate.try_pass() && !backend::holds_locks() {
+            gate.pass(&command.budget).map_err(|_| about(key))?;
         }
     }
     Ok(())
+}
+
+/// Instances have gates, too: these have names of their own.
+fn gate_of(tenant: &str, key: &str) -> Turnstile {
+    Turnstile::new(tenant, format!("resource {key}").as_bytes())
 }
 
 /// Locks a resource's row to the end of the transaction, within the budget.

@@ -21,7 +21,6 @@ use crate::pg::report::{self, Report};
 use crate::pg::spi::Spi;
 use crate::pg::subtransaction::{self, Caught};
 use crate::pg::value::{Time, Value};
-use crate::pg::wait::Budget;
 use crate::settings;
 use crate::store::statements;
 
@@ -167,13 +166,7 @@ const SWEPT_PER_ROW: i32 = 10;
 /// Fires timers of a tenant that are due, and removes those whose visit is over. Never waits.
 pub fn run_due(caller: &Caller, spi: &Spi, limit: i32) -> Result<Vec<Outcome>, Failure> {
     let now = clock::now()?;
-    let command = Command {
-        name: "wf_run_due",
-        spi,
-        caller: caller.as_timer(),
-        budget: Budget::new(0, false),
-        request: None,
-    };
+    let command = Command::unattended("wf_run_due", spi, caller.as_timer());
     let mut outcomes = Vec::new();
     let mut last = Timer {
         instance: Uuid::nil(),

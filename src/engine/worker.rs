@@ -5,6 +5,7 @@
 //! database from being dropped, renamed or copied. Where the extension is not installed, or not in
 //! the version of this library, it ends at once.
 
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use pgrx::pg_sys::Oid;
 use serde_json::json;
 
 use crate::engine::failure::Failure;
-use crate::engine::timer;
+use crate::engine::{delivery, timer};
 use crate::pg::installation::{self, AsOwner};
 use crate::pg::report::{self, Report};
 use crate::pg::spi::Spi;
@@ -24,15 +25,28 @@ use crate::settings;
 struct Job {
     /// As `pg_stat_activity.query` and the server log show it.
     name: &'static CStr,
+    /// Not more often than this; zero: in every round.
+    every: Duration,
     /// One bounded batch, in a transaction of its own, as the owner of the tables.
     run: fn(&Spi, &mut Place) -> Result<Progress, Failure>,
 }
 
 /// What there is to do. One that fails is logged, and does not keep the others from being done.
-static JOBS: &[Job] = &[Job {
-    name: c"workflow: due timers",
-    run: timer::run_next_tenant,
-}];
+static JOBS: &[Job] = &[
+    Job {
+        name: c"workflow: due timers",
+        every: Duration::ZERO,
+        run: timer::run_next_tenant,
+    },
+    Job {
+        name: c"workflow: events that nobody waits for",
+        every: Duration::from_secs(60),
+        run: delivery::remove::next_tenant,
+    },
+];
+
+/// The jobs of one process, a bit each.
+type Jobs = u32;
 
 /// How far a job has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +80,7 @@ pub fn register() {
             function: "workflow_launcher",
             restart: Some(RESTART),
             argument: 0,
+            extra: 0,
         });
     }
 }
@@ -78,11 +93,12 @@ struct Running {
 }
 
 /// Main function of the launcher.
-pub fn launch(_: u32) {
+pub fn launch(_: u32, _: u32) {
     worker::connect(None);
     report::log("workflow launcher started");
     let mut running: Vec<Running> = Vec::new();
     let mut waiting: Vec<Database> = Vec::new();
+    let mut calendar = Calendar::default();
     let mut next_round = Instant::now();
     let mut full = false;
     loop {
@@ -91,6 +107,7 @@ pub fn launch(_: u32) {
             let over = worker.process.is_over();
             if over && worker.since.elapsed() >= SLICE {
                 unfinished.push(worker.database);
+                calendar.0.remove(&worker.database);
             }
             !over
         });
@@ -113,8 +130,10 @@ pub fn launch(_: u32) {
         }
         while running.len() < settings::worker_processes() && !waiting.is_empty() {
             let database = waiting.remove(0);
-            match start(&database) {
+            let jobs = calendar.due(database.oid);
+            match start(&database, jobs) {
                 Some(process) => {
+                    calendar.begin(database.oid, jobs);
                     full = false;
                     running.push(Running {
                         database: database.oid,
@@ -157,18 +176,44 @@ fn databases() -> Vec<Database> {
         .collect()
 }
 
-fn start(database: &Database) -> Option<Process> {
+/// When each job was last begun in each database.
+#[derive(Default)]
+struct Calendar(HashMap<Oid, Vec<Option<Instant>>>);
+
+impl Calendar {
+    fn due(&self, database: Oid) -> Jobs {
+        let last = self.0.get(&database);
+        JOBS.iter().enumerate().fold(0, |due, (i, job)| {
+            let last = last.and_then(|last| last[i]);
+            let is_due = last.is_none_or(|last| last.elapsed() >= job.every);
+            due | Jobs::from(is_due) << i
+        })
+    }
+
+    fn begin(&mut self, database: Oid, jobs: Jobs) {
+        let last = self.0.entry(database);
+        let last = last.or_insert_with(|| vec![None; JOBS.len()]);
+        for (i, last) in last.iter_mut().enumerate() {
+            if jobs >> i & 1 == 1 {
+                *last = Some(Instant::now());
+            }
+        }
+    }
+}
+
+fn start(database: &Database, jobs: Jobs) -> Option<Process> {
     Process::start(&Description {
         kind: "workflow worker",
         name: &format!("workflow worker for database {}", database.name),
         function: "workflow_worker",
         restart: None,
         argument: database.oid.to_u32(),
+        extra: jobs,
     })
 }
 
 /// Main function of a process in one database.
-pub fn work(database: u32) {
+pub fn work(database: u32, jobs: Jobs) {
     worker::connect(Some(Oid::from(database)));
     let started = Instant::now();
     let installed = worker::transaction(c"workflow: look for the extension", || {
@@ -177,7 +222,8 @@ pub fn work(database: u32) {
     if installed != Ok(true) {
         return;
     }
-    for job in JOBS {
+    let all = JOBS.iter().enumerate();
+    for (_, job) in all.filter(|(i, _)| jobs >> i & 1 == 1) {
         let mut place = Place::default();
         loop {
             let before = place.tenant.clone();

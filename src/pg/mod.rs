@@ -14,6 +14,7 @@ pub mod spi;
 pub mod subtransaction;
 pub mod text;
 pub mod transaction;
+pub mod turnstile;
 pub mod value;
 pub mod wait;
 pub mod worker;

@@ -30,8 +30,10 @@ pub struct Description<'a> {
     pub function: &'a str,
     /// Whether it is started anew if it ends with an error.
     pub restart: Option<Duration>,
-    /// Its argument.
+    /// Its arguments.
     pub argument: u32,
+    /// The second one.
+    pub extra: u32,
 }
 
 impl Description<'_> {
@@ -51,6 +53,7 @@ impl Description<'_> {
         copy(self.name, &mut worker.bgw_name);
         copy("workflow", &mut worker.bgw_library_name);
         copy(self.function, &mut worker.bgw_function_name);
+        copy(&self.extra.to_string(), &mut worker.bgw_extra);
         worker
     }
 }
@@ -118,13 +121,17 @@ unsafe extern "C-unwind" {
 ///
 /// # Safety
 /// Called by the server as the main function of a background worker.
-pub unsafe fn enter(argument: Datum, body: fn(u32)) {
-    // SAFETY: the handlers are PostgreSQL's own for these signals.
+pub unsafe fn enter(argument: Datum, body: fn(u32, u32)) {
+    // SAFETY: the handlers are PostgreSQL's own for these signals; the entry is this process's,
+    // written by `Description::raw`.
     unsafe {
         handle(pg_sys::SIGTERM as c_int, die);
         handle(pg_sys::SIGHUP as c_int, SignalHandlerForConfigReload);
         pg_sys::BackgroundWorkerUnblockSignals();
-        pg_sys::panic::pgrx_extern_c_guard(|| body(argument.value() as u32));
+        let extra = CStr::from_ptr((*pg_sys::MyBgworkerEntry).bgw_extra.as_ptr());
+        let extra = extra.to_str().ok().and_then(|extra| extra.parse().ok());
+        let extra = extra.unwrap_or_default();
+        pg_sys::panic::pgrx_extern_c_guard(|| body(argument.value() as u32, extra));
     }
 }
 

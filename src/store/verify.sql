@@ -47,7 +47,9 @@ WITH i AS (
                         x.value OPERATOR(pg_catalog.#>>) '{}'),
                x.value OPERATOR(pg_catalog.#>>) '{meta,decision}')::pg_catalog.text AS key,
            COALESCE(x.value OPERATOR(pg_catalog.#>>) '{meta,publish}', 'true')
-               OPERATOR(pg_catalog.=) 'true' AS published
+               OPERATOR(pg_catalog.=) 'true' AS published,
+           COALESCE(x.value OPERATOR(pg_catalog.#>) '{meta,consume}',
+                    x.value OPERATOR(pg_catalog.#>) '{meta,restock}') IS NOT NULL AS moves
       FROM branches b
      CROSS JOIN LATERAL pg_catalog.jsonb_array_elements(b.list) x(value)
 ), machines AS MATERIALIZED (
@@ -58,14 +60,16 @@ WITH i AS (
            pg_catalog.jsonb_object_agg(e.key, e.published)
                FILTER (WHERE e.published) AS may_publish,
            pg_catalog.jsonb_object_agg(e.key, e.published)
-               FILTER (WHERE NOT e.published) AS may_keep
+               FILTER (WHERE NOT e.published) AS may_keep,
+           pg_catalog.jsonb_object_agg(e.key, e.moves) FILTER (WHERE e.moves) AS may_move,
+           pg_catalog.jsonb_object_agg(e.key, e.moves) FILTER (WHERE NOT e.moves) AS may_rest
       FROM edges e
      GROUP BY e.tenant_id, e.name, e.version
 ), steps AS (
     SELECT h.tenant_id, h.instance_id, h.revision, h.from_state, h.to_state, h.event,
            pg_catalog.jsonb_build_array(h.from_state, h.event, h.to_state,
                                         h.decision::pg_catalog.text)::pg_catalog.text AS key,
-           m.some, m.may_publish, m.may_keep
+           m.some, m.may_publish, m.may_keep, m.may_move, m.may_rest
       FROM h
       JOIN i ON i.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
             AND i.id OPERATOR(pg_catalog.=) h.instance_id
@@ -81,7 +85,9 @@ WITH i AS (
     SELECT s.tenant_id, s.instance_id, s.revision, s.from_state, s.to_state, s.event,
            COALESCE(s.some OPERATOR(pg_catalog.?) s.key, false) AS known,
            COALESCE(s.may_publish OPERATOR(pg_catalog.?) s.key, false) AS may_publish,
-           COALESCE(s.may_keep OPERATOR(pg_catalog.?) s.key, false) AS may_keep
+           COALESCE(s.may_keep OPERATOR(pg_catalog.?) s.key, false) AS may_keep,
+           COALESCE(s.may_move OPERATOR(pg_catalog.?) s.key, false) AS may_move,
+           COALESCE(s.may_rest OPERATOR(pg_catalog.?) s.key, false) AS may_rest
       FROM steps s
 ), t AS (
     SELECT *
@@ -309,6 +315,16 @@ SELECT 7, 'moves_belong_to_a_resource', m.tenant_id, NULL,
    AND NOT EXISTS (SELECT FROM workflow.resources r
                     WHERE r.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
                       AND r.key OPERATOR(pg_catalog.=) m.key)
+UNION ALL
+SELECT 7, 'steps_have_moves', w.tenant_id, w.instance_id,
+       pg_catalog.format('revision %s takes or gives back, and the ledger has nothing of it',
+                         w.revision)
+  FROM walked w
+ WHERE w.may_move AND NOT w.may_rest
+   AND NOT EXISTS (SELECT FROM workflow.resource_moves m
+                    WHERE m.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+                      AND m.instance_id OPERATOR(pg_catalog.=) w.instance_id
+                      AND m.revision OPERATOR(pg_catalog.=) w.revision)
 UNION ALL
 -- The ledger outlives an instance that is purged.
 SELECT 7, 'moves_belong_to_a_step', m.tenant_id, m.instance_id,

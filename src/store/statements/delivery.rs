@@ -283,3 +283,14 @@ pub static IS_ACCEPTED: Statement = Statement::queue(
         AND m.message_id OPERATOR(pg_catalog.=) $3",
     &[TEXT, TEXT, TEXT],
 );
+
+/// The next tenant, in their order, that has events; of any, because the background worker is for all
+/// of them.
+pub static NEXT_TENANT_WITH_EVENTS: Statement = Statement::new(
+    "SELECT o.tenant_id
+       FROM workflow.outbox o
+      WHERE o.tenant_id OPERATOR(pg_catalog.>) $1
+      ORDER BY o.tenant_id
+      LIMIT 1",
+    &[TEXT],
+);

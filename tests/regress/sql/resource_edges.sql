@@ -116,7 +116,8 @@ SELECT x, pg_temp.after(x) FROM unnest(ARRAY[
     $$UPDATE workflow.resources SET balance = balance + 1 WHERE key = 'pens'$$, $$UPDATE workflow.resources SET moves = moves + 1 WHERE key = 'pens'$$,
     $$DELETE FROM workflow.resources WHERE key = 'pens'$$, $$DELETE FROM workflow.resource_moves WHERE key = 'pens' AND move = 2$$,
     $$UPDATE workflow.resource_moves SET balance = balance + 1 WHERE key = 'pens' AND move = 2$$, $$UPDATE workflow.resource_moves SET quantity = quantity + 1 WHERE key = 'pens' AND move = 2$$,
-    $$UPDATE workflow.resource_moves SET revision = 99 WHERE key = 'pens' AND instance_id IS NOT NULL$$]) x;
+    $$UPDATE workflow.resource_moves SET revision = 99 WHERE key = 'pens' AND instance_id IS NOT NULL$$,
+    $$UPDATE workflow.resource_moves SET instance_id = NULL, revision = NULL WHERE key = 'pens'$$]) x;
 -- what a user's trigger swallows is an error, and leaves nothing
 CREATE FUNCTION pg_temp.without(verb text, name text, command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -141,10 +141,13 @@ kill 9, launcher();
 ok($node->wait_for_log(qr/database system is ready to accept connections/, $log), 'killed, the server starts anew, as for any backend');
 $node->poll_query_until('postgres', 'SELECT true');
 fires('one', begin('one'), 'and so does the launcher');
+cmp_ok(value($node, 'one', 'SELECT count(*) FROM workflow.outbox'), '>', 500, 'nobody has subscribed, and the events are there');
+$node->append_conf('postgresql.conf', 'workflow.outbox_retention = 0');
 $since = time;
 $node->stop('fast');
 cmp_ok(time - $since, '<', 20, 'a shutdown does not wait for it');
 $node->start;
+ok($node->poll_query_until('one', 'SELECT count(*) = 0 FROM workflow.outbox'), 'events that nobody waits for go when their time is over');
 fires('one', begin('one'), 'it works after a restart');
 is_sound($node, 'one');
 
