@@ -54,11 +54,19 @@ CREATE TABLE workflow.history (
     request_id text COLLATE "C",
     fence bigint,
     at timestamptz NOT NULL,
+    session_role text COLLATE "C" NOT NULL DEFAULT SESSION_USER,
+    outer_role text COLLATE "C" DEFAULT workflow.outer_role(),
+    application_name text COLLATE "C" DEFAULT NULLIF(pg_catalog.current_setting('application_name'), ''),
+    client_addr inet DEFAULT pg_catalog.inet_client_addr(),
     PRIMARY KEY (tenant_id, instance_id, revision)
 );
 -- Round is that of the state in which the decision was taken.
 CREATE UNIQUE INDEX history_decision ON workflow.history (tenant_id, instance_id, material_version, round) WHERE decision IS NOT NULL;
 COMMENT ON TABLE workflow.history IS 'One row per revision of an instance, append-only.';
+COMMENT ON COLUMN workflow.history.session_role IS 'The login that sent the command.';
+COMMENT ON COLUMN workflow.history.outer_role IS 'The role that SET ROLE had made of it; NULL: the login itself.';
+COMMENT ON COLUMN workflow.history.application_name IS 'As the client calls itself; proves nothing.';
+COMMENT ON COLUMN workflow.history.client_addr IS 'Address of the client, of a pooler the pooler''s; NULL: a local socket.';
 COMMENT ON COLUMN workflow.history.step IS 'edge: a step along the definition; anything else is an administrative step.';
 COMMENT ON COLUMN workflow.history.event IS 'Event of the edge; NULL for always edges and administrative steps.';
 COMMENT ON COLUMN workflow.history.round IS 'Round of the state that was left (of the first state for the start).';
@@ -222,7 +230,7 @@ CREATE FUNCTION wf_send(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.outcome ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_send';
-COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic or pessimistic, default as the definition says. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
+COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic, pessimistic or adaptive; default as the definition says, else adaptive. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
 REVOKE ALL ON FUNCTION wf_send FROM PUBLIC;
 
 CREATE FUNCTION wf_lock(

@@ -2,11 +2,13 @@
 
 pub mod answer;
 pub mod bulk;
+pub mod contention;
 pub mod decide;
 pub mod define;
 pub mod delivery;
 pub mod identity;
 pub mod query;
+pub mod resource;
 pub mod seat;
 pub mod send;
 pub mod start;

@@ -201,7 +201,7 @@ fn run<T: Effect>(
     let outcome = command::run(common, Fingerprint::new(name), |command| {
         let _progress = InProgress::enter(id)?;
         let approach = Approach {
-            pessimistic: false,
+            mode: None,
             expected: Position {
                 revision: Some(expected_revision),
                 ..Position::default()
@@ -211,6 +211,7 @@ fn run<T: Effect>(
             Ok(moved) => finish(command, &moved),
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: None,
                     event: None,
                     to_state: None,
                     material_version: None,

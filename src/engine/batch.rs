@@ -11,6 +11,7 @@ use crate::engine::clock;
 use crate::engine::command::Command;
 use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
 use crate::engine::write::{self, Scene};
 use crate::pg::spi::Statement;
@@ -104,6 +105,7 @@ pub fn carry_out(command: &Command<'_>, changes: &[Change<'_>]) -> Result<(), Fa
     complete_tasks(command, changes, at)?;
     supersede_tasks(command, changes, at)?;
     record(command, changes, at)?;
+    move_resources(command, changes)?;
     publish(command, changes, at)?;
     open_tasks(command, changes, at)?;
     set_timers(command, changes, at)
@@ -347,6 +349,21 @@ fn open_tasks(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result
         expected,
         message,
     )
+}
+
+/// Few steps move resources, so they are moved one by one. They are held, and there is enough.
+fn move_resources(command: &Command<'_>, changes: &[Change<'_>]) -> Result<(), Failure> {
+    for change in changes {
+        let before = &change.before.instance;
+        for (revision, step) in (before.revision + 1..).zip(&change.plan.steps) {
+            let origin = Origin {
+                instance: before.id,
+                revision,
+            };
+            resource::record(command, &step.movements, origin)?;
+        }
+    }
+    Ok(())
 }
 
 /// Few states have timers, so they are set one by one.

@@ -9,15 +9,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
-use workflow_core::decide::{self, Instance, Transition};
+use workflow_core::decide::{self, Instance, Movement, Plan, Transition};
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::{Position, Reason, Refusal};
 
 use crate::engine::batch::{self, Change};
 use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, busy};
-use crate::engine::instance::{self, InProgress, Wanted};
+use crate::engine::instance::{self, InProgress, Wanted, placed};
 use crate::engine::request::{self, Fingerprint, Request};
+use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::Scene;
 use crate::pg::report::Report;
@@ -173,6 +174,7 @@ fn settle(
                 event: order.event.clone(),
                 to_state: Some(&order.to_state),
                 material_version: Some(order.material_version),
+                mode: None,
             };
             let failure = Failure::Refused(refusal);
             match instance::explain(command.spi, &command.caller, failure, &wanted)? {
@@ -190,7 +192,7 @@ enum Key {
     /// Free, and now locked.
     Ours(Request),
     /// The command was carried out before.
-    Replay(Outcome),
+    Replay(Box<Outcome>),
     /// It belongs to another command, or somebody else holds it.
     Refused(Box<Refusal>),
 }
@@ -213,7 +215,7 @@ fn open_requests(
         let fingerprint = orders[at].fingerprint(common);
         let opened = request::open(command.spi, &command.caller, key, fingerprint, &budget);
         keys[at] = match opened {
-            Ok((_, Some(outcome))) => Key::Replay(outcome),
+            Ok((_, Some(outcome))) => Key::Replay(Box::new(outcome)),
             Ok((request, None)) => Key::Ours(request),
             Err(Failure::Refused(refusal)) => Key::Refused(refusal),
             Err(error) => return Err(error),
@@ -236,21 +238,15 @@ fn carry_out(
     let held_by_others = lock(command, orders, &wanted, patient)?;
     let ids: BTreeSet<Uuid> = wanted.iter().map(|at| orders[*at].instance).collect();
     let ids: Vec<Uuid> = ids.into_iter().collect();
-    let mut bench = Bench {
-        command,
-        rows: store::read_instances(command.spi, &command.caller.tenant, &ids)?,
-        held_by_others,
-        waves: Vec::new(),
-        steps_of: HashMap::new(),
-        keys_used: HashMap::new(),
-        kept: Vec::new(),
-    };
-    let mut verdicts = Vec::with_capacity(orders.len());
-    for (order, key) in orders.iter().zip(keys) {
-        let verdict = bench
-            .judge(order, key, &verdicts)
-            .map_err(|failure| Undone::Failed(numbered(failure, verdicts.len() + 1)))?;
-        verdicts.push(verdict);
+    let read = || store::read_instances(command.spi, &command.caller.tenant, &ids);
+    let mut bench = Bench::new(command, read()?, held_by_others.clone());
+    let mut verdicts = bench.judge_all(orders, keys)?;
+    if bench.movements().next().is_some() {
+        // What is taken is known by now; whether there is enough, only under the locks.
+        let balances = resource::hold(command, bench.movements())?;
+        bench = Bench::new(command, read()?, held_by_others);
+        bench.balances = Some(balances);
+        verdicts = bench.judge_all(orders, keys)?;
     }
     let refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(_));
     if atomic && verdicts.iter().any(refused) {
@@ -307,6 +303,8 @@ struct Bench<'a> {
     command: &'a Command<'a>,
     rows: HashMap<Uuid, InstanceRow>,
     held_by_others: HashSet<Uuid>,
+    /// What is left of the resources that are held, once they are.
+    balances: Option<HashMap<String, i64>>,
     /// Changes of different instances each, in the order in which they must be written.
     waves: Vec<Vec<Change<'a>>>,
     /// How many commands of this call move an instance so far.
@@ -317,6 +315,55 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
+    fn new(
+        command: &'a Command<'a>,
+        rows: HashMap<Uuid, InstanceRow>,
+        held_by_others: HashSet<Uuid>,
+    ) -> Bench<'a> {
+        Bench {
+            command,
+            rows,
+            held_by_others,
+            balances: None,
+            waves: Vec::new(),
+            steps_of: HashMap::new(),
+            keys_used: HashMap::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    fn judge_all(&mut self, orders: &'a [Order], keys: &'a [Key]) -> Result<Vec<Verdict>, Undone> {
+        let mut verdicts = Vec::with_capacity(orders.len());
+        for (order, key) in orders.iter().zip(keys) {
+            let verdict = self
+                .judge(order, key, &verdicts)
+                .map_err(|failure| numbered(failure, verdicts.len() + 1))?;
+            verdicts.push(verdict);
+        }
+        Ok(verdicts)
+    }
+
+    /// Everything that the commands move.
+    fn movements(&self) -> impl Iterator<Item = &Movement> {
+        let changes = self.waves.iter().flatten();
+        changes.flat_map(|change| change.plan.movements())
+    }
+
+    /// Takes what a step moves from what is left, or refuses the step.
+    fn draw(&mut self, order: &Order, row: &InstanceRow, plan: &Plan) -> Result<(), Failure> {
+        let Some(balances) = self.balances.as_mut().filter(|_| plan.moves_resources()) else {
+            return Ok(());
+        };
+        decide::settle(plan.movements(), |key| balances.get(key).copied())
+            .map_err(|refusal| placed(refusal.into(), row, &order.expected(), 1))?;
+        for movement in plan.movements() {
+            if let Some(balance) = balances.get_mut(&movement.resource) {
+                *balance += movement.quantity;
+            }
+        }
+        Ok(())
+    }
+
     fn judge(
         &mut self,
         order: &'a Order,
@@ -324,7 +371,7 @@ impl<'a> Bench<'a> {
         before: &[Verdict],
     ) -> Result<Verdict, Failure> {
         match key {
-            Key::Replay(outcome) => return Ok(Verdict::Replayed(outcome.clone())),
+            Key::Replay(outcome) => return Ok(Verdict::Replayed((**outcome).clone())),
             Key::Refused(refusal) => return Ok(Verdict::Refused(refusal.clone())),
             Key::Ours(request) => {
                 if let Some(at) = self.keys_used.get(request.key()) {
@@ -421,6 +468,7 @@ impl<'a> Bench<'a> {
         let machine = &definition.machine;
         let decision = decide::transition(machine, &row.instance, &order.transition(), &mut world);
         let plan = world.finish(decision)?;
+        self.draw(order, &row, &plan)?;
         let opened: Vec<Uuid> = (0..decide::opens(machine, &plan))
             .map(|_| Uuid::now_v7())
             .collect();

@@ -16,6 +16,7 @@ use crate::pg::call::Call;
 use crate::pg::installation::{self, AsOwner};
 use crate::pg::report::{self, Report};
 use crate::pg::spi::Spi;
+use crate::pg::transaction;
 use crate::pg::value::{Time, Value};
 use crate::pg::wait::Budget;
 use crate::settings;
@@ -119,6 +120,19 @@ pub struct Command<'a> {
     pub budget: Budget,
     /// Its request key.
     pub request: Option<Request>,
+}
+
+impl<'a> Command<'a> {
+    /// A command of time or of the background worker: it never waits, and nobody sent it.
+    pub fn unattended(name: &'static str, spi: &'a Spi, caller: Caller) -> Command<'a> {
+        Command {
+            name,
+            spi,
+            caller,
+            budget: Budget::new(0, false),
+            request: None,
+        }
+    }
 }
 
 impl Command<'_> {
@@ -304,6 +318,24 @@ pub fn read<T>(
     result.map_err(|failure| match failure {
         Failure::Error(report) => report,
         Failure::Refused(refusal) => Report::from(&*refusal),
+    })
+}
+
+/// Verifies a token and reads on behalf of its person, who is the caller for the rest of the
+/// transaction.
+pub fn authenticate<T>(
+    token: String,
+    body: impl FnOnce(&Spi, &Caller) -> Result<T, Failure>,
+) -> Result<T, Report> {
+    let claim = Claim {
+        token: Some(token),
+        ..Claim::default()
+    };
+    read(&claim, |spi, caller| {
+        if let Some(proven) = caller.token() {
+            transaction::remember(proven.clone());
+        }
+        body(spi, caller)
     })
 }
 

@@ -10,6 +10,7 @@ use crate::engine::command::Command;
 use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::Effect;
+use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::settings;
@@ -288,6 +289,11 @@ fn record_step(
     if written.count() != 1 {
         return Err(trigger_interfered("a trigger kept a history row out"));
     }
+    let origin = Origin {
+        instance: scene.instance,
+        revision,
+    };
+    resource::record(command, &step.movements, origin)?;
     if !step.publish {
         return Ok(());
     }

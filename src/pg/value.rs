@@ -314,6 +314,9 @@ impl Jsonb {
 }
 
 impl Time {
+    /// Before every moment.
+    pub const BEGINNING: Time = Time(i64::MIN);
+
     /// `-infinity`
     pub const BEFORE_ALL: Time = Time(i64::MIN);
     /// `infinity`

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 use workflow_core::decide::{CountedVote, Instance, SeatTask};
 
+use crate::pg::backend;
 use crate::pg::report::Report;
 use crate::pg::spi::{Row, Spi};
 use crate::pg::value::Value;
@@ -104,6 +105,28 @@ fn instance_of<'r>(
         work: row.bigint(4)?,
         entered_revision: row.bigint(8)?,
     })
+}
+
+/// Balance of a resource, without a lock.
+pub fn read_resource(spi: &Spi, tenant: &str, key: &str) -> Result<Option<i64>, Report> {
+    let arguments = [Value::Text(tenant), Value::Text(key)];
+    spi.one(&statements::READ_RESOURCE, &arguments)
+        .map(|row| row.bigint(0))
+        .transpose()
+}
+
+/// The same, unless somebody may be about to change it: then the balance is not known without the
+/// lock. A row that is seen was locked or replaced by nobody who had ended before it was read,
+/// because an end that counts would have put another row in its place.
+pub fn watch_resource(spi: &Spi, tenant: &str, key: &str) -> Result<Option<i64>, Report> {
+    let arguments = [Value::Text(tenant), Value::Text(key)];
+    let Some(row) = spi.one(&statements::WATCH_RESOURCE, &arguments) else {
+        return Ok(None);
+    };
+    // The low half is the number that rows carry.
+    let (locker, oldest_running) = (row.bigint(1)? as u32, row.bigint(2)? as u32);
+    let settled = locker == 0 || backend::is_older(locker, oldest_running);
+    Ok(if settled { Some(row.bigint(0)?) } else { None })
 }
 
 fn read_task(row: &Row, id: Uuid) -> Result<SeatTask, Report> {

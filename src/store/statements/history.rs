@@ -38,7 +38,9 @@ pub static WINNER: Statement = Statement::new(
     "SELECT h.revision, h.event, h.to_state,
             pg_catalog.to_char(pg_catalog.timezone('UTC', h.at), 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'),
             h.actor, h.material_version,
-            pg_catalog.has_table_privilege($4, 'workflow.timeline', 'SELECT')
+            pg_catalog.has_table_privilege($4, 'workflow.timeline', 'SELECT'),
+            (EXTRACT(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) h.at)
+                OPERATOR(pg_catalog.*) 1000)::pg_catalog.int8
        FROM workflow.history h
       WHERE h.tenant_id OPERATOR(pg_catalog.=) $1 AND h.instance_id OPERATOR(pg_catalog.=) $2
         AND h.revision OPERATOR(pg_catalog.=) $3",

@@ -65,6 +65,18 @@ SELECT t.refusal(format('SELECT wf_transition_many(%L)', jsonb_build_array(pg_te
 SELECT count(*) FROM wf_transition_many('[]');
 SELECT t.refusal($$SELECT wf_transition_many('[]', on_refusal => 'maybe')$$);
 
+-- What steps take is taken once, and only while there is enough: the one that comes too late is refused alone.
+SELECT o.remaining FROM wf_resource_set('bulk-stock', 2) o;
+SELECT w.version FROM wf_define('{"id": "bulk-sale", "initial": "OPEN", "states": {"OPEN": {"on": {"SELL": {"target": "SOLD", "meta": {"consume": {"resource": "bulk-stock", "quantity": 1}}}}},
+    "SOLD": {"on": {"RETURN": {"target": "OPEN", "meta": {"restock": {"resource": "bulk-stock", "quantity": 1}}}}}}}') w;
+SELECT count(*) FROM generate_series(1, 3) n, wf_start('bulk-sale', 'bulk-sale-' || n, '{}') o;
+SELECT pg_temp.many(jsonb_agg(pg_temp.go('bulk-sale-' || n, 'OPEN', 'SOLD', 1) ORDER BY n), true) FROM generate_series(1, 3) n;
+SELECT pg_temp.many(jsonb_agg(pg_temp.go('bulk-sale-' || n, 'OPEN', 'SOLD', 1) ORDER BY n)) FROM generate_series(1, 3) n;
+SELECT balance FROM workflow.balances WHERE key = 'bulk-stock';
+SELECT pg_temp.many(jsonb_build_array(pg_temp.go('bulk-sale-1', 'SOLD', 'OPEN', 2), pg_temp.go('bulk-sale-3', 'OPEN', 'SOLD', 1)));
+SELECT balance FROM workflow.balances WHERE key = 'bulk-stock';
+SELECT * FROM wf_verify();
+
 -- A savepoint takes everything back.
 BEGIN;
 SAVEPOINT s;
