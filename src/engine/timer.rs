@@ -11,6 +11,7 @@ use workflow_core::refusal::Refusal;
 
 use crate::engine::clock;
 use crate::engine::command::{self, Command};
+use crate::engine::delivery::remove;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::identity::Caller;
 use crate::engine::instance::{self, Approach, Effect, InProgress};
@@ -163,7 +164,8 @@ impl Effect for Due {
 /// Stale timers that are removed for each one that may fire: they cost a row and nothing else.
 const SWEPT_PER_ROW: i32 = 10;
 
-/// Fires timers of a tenant that are due, and removes those whose visit is over. Never waits.
+/// Fires timers of a tenant that are due, and removes those whose visit is over; sees to events that
+/// nobody waits for. Never waits.
 pub fn run_due(caller: &Caller, spi: &Spi, limit: i32) -> Result<Vec<Outcome>, Failure> {
     let now = clock::now()?;
     let command = Command::unattended("wf_run_due", spi, caller.as_timer());
@@ -190,6 +192,7 @@ pub fn run_due(caller: &Caller, spi: &Spi, limit: i32) -> Result<Vec<Outcome>, F
         &statements::SWEEP_TIMERS,
         &[command.tenant(), Value::Time(now), Value::Int(sweep)],
     );
+    remove::upkeep(&command)?;
     Ok(outcomes)
 }
 

@@ -74,7 +74,7 @@ pub fn claim(
     }
     if keys.is_empty() {
         if settled {
-            remove::expired(command, UPKEEP)?;
+            remove::expired_now_and_then(command, UPKEEP)?;
         }
         return Ok(Vec::new());
     }
