@@ -78,7 +78,7 @@ pub fn decide(call: &Call) -> Result<Answer, Report> {
         let (id, _) = find_task(command, task)?;
         let _progress = InProgress::enter(id)?;
         let approach = Approach {
-            pessimistic: false,
+            mode: None,
             expected: Position {
                 state: None,
                 revision: Some(expected_revision),
@@ -112,6 +112,7 @@ pub fn decide(call: &Call) -> Result<Answer, Report> {
             Ok(moved) => moved,
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: None,
                     event: Some(event.clone()),
                     to_state: None,
                     material_version: Some(material_version),

@@ -2,7 +2,9 @@
 
 pub mod adopt;
 pub mod answer;
+pub mod bulk;
 pub mod cancel;
+pub mod contention;
 pub mod decide;
 pub mod define;
 pub mod delivery;
@@ -10,6 +12,7 @@ pub mod identity;
 pub mod migrate;
 pub mod purge;
 pub mod query;
+pub mod resource;
 pub mod seat;
 pub mod send;
 pub mod start;

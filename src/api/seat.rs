@@ -202,7 +202,7 @@ pub fn run<T: Effect>(
     let outcome = command::run(common, Fingerprint::new(name), |command| {
         let _progress = InProgress::enter(id)?;
         let approach = Approach {
-            pessimistic: false,
+            mode: None,
             expected: Position {
                 revision: Some(expected_revision),
                 ..Position::default()
@@ -212,6 +212,7 @@ pub fn run<T: Effect>(
             Ok(moved) => finish(command, &moved),
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: None,
                     event: None,
                     to_state: None,
                     material_version: None,

@@ -48,12 +48,8 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
 
     let outcome = command::run(common, fingerprint, |command| {
         let _progress = InProgress::enter(instance)?;
-        let mode = match forced {
-            Some(mode) => Some(mode),
-            None => instance::read(command, instance)?.1.machine.lock_mode,
-        };
         let approach = Approach {
-            pessimistic: mode == Some(LockMode::Pessimistic),
+            mode: forced,
             expected: Position {
                 state: None,
                 revision: expected_revision,
@@ -83,6 +79,7 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
             Ok(moved) => moved,
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: forced,
                     event: Some(event.clone()),
                     to_state: None,
                     material_version,
@@ -126,8 +123,9 @@ pub fn lock(call: &Call) -> Result<Answer, Report> {
     let common = Common::read("wf_lock", call, wait_ms, None)?;
     let outcome = command::run(common, Fingerprint::new("wf_lock"), |command| {
         // Existence first: nothing is locked for an id of another tenant.
-        let (row, _) = instance::read(command, id)?;
-        instance::lock_known(command, &row)?;
+        let known = instance::read(command, id)?;
+        instance::enter_gates(command, std::slice::from_ref(&known))?;
+        instance::lock_known(command, &known.0)?;
         let (row, _) = instance::read(command, id)?;
         Ok(Outcome {
             applied: true,

@@ -15,6 +15,7 @@ use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, InProgress};
 use crate::engine::request::Fingerprint;
+use crate::engine::resource;
 use crate::engine::timer;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene};
@@ -65,6 +66,7 @@ fn supersede(
                     .is_some_and(|actual| expected > actual) => {}
         checked => checked?,
     }
+    enter_gates(command, application)?;
     lock_application(command, application)?;
     check_material(command, application, expected)?;
     let version = expected.checked_add(1).ok_or_else(|| {
@@ -121,6 +123,20 @@ fn check_material(command: &Command<'_>, application: Uuid, expected: i32) -> Re
     Ok(())
 }
 
+/// Gates come before every row.
+fn enter_gates(command: &Command<'_>, application: Uuid) -> Result<(), Failure> {
+    let open = open_instances(command, application)?;
+    let known = open.into_iter().map(|id| instance::read(command, id));
+    instance::enter_gates(command, &known.collect::<Result<Vec<_>, _>>()?)
+}
+
+fn open_instances(command: &Command<'_>, application: Uuid) -> Result<Vec<Uuid>, Failure> {
+    let key = [command.tenant(), Value::Uuid(application)];
+    let open = command.spi.run(&statements::OPEN_INSTANCES, &key);
+    let ids = open.rows().map(|row| row.uuid(0));
+    Ok(ids.collect::<Result<Vec<Uuid>, Report>>()?)
+}
+
 /// One open instance, locked, with what the new material does to it.
 struct Change {
     row: InstanceRow,
@@ -136,14 +152,8 @@ fn decide_all(
     material: &Jsonb,
     version: i32,
 ) -> Result<Vec<Change>, Failure> {
-    let key = [command.tenant(), Value::Uuid(application)];
-    let open = command.spi.run(&statements::OPEN_INSTANCES, &key);
-    let ids = open
-        .rows()
-        .map(|row| row.uuid(0))
-        .collect::<Result<Vec<Uuid>, Report>>()?;
     let mut changes = Vec::new();
-    for id in ids {
+    for id in open_instances(command, application)? {
         let progress = InProgress::enter(id)?;
         let (row, _) = instance::read(command, id)?;
         instance::lock_known(command, &row)?;
@@ -165,6 +175,9 @@ fn decide_all(
             _progress: progress,
         });
     }
+    let movements = changes.iter().flat_map(|change| change.plan.movements());
+    resource::queue(command, movements.clone())?;
+    resource::reserve(command, movements)?;
     Ok(changes)
 }
 

@@ -168,7 +168,7 @@ fn run(
         let (id, _) = find_task(command, task)?;
         let _progress = InProgress::enter(id)?;
         let approach = Approach {
-            pessimistic: false,
+            mode: None,
             expected: Position::default(),
         };
         let moved = instance::change(command, id, &approach, None, |definition, row, world| {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use pgrx::pg_sys;
 use pgrx::{PgSqlErrorCode, PgTryBuilder};
 
+use super::backend;
 use super::subtransaction;
 
 /// How long a command may still wait.
@@ -31,6 +32,22 @@ impl Budget {
             started: Instant::now(),
             total: Duration::from_millis(total_ms.max(0) as u64),
             subtransaction: keep_transaction,
+        }
+    }
+
+    /// The same budget where running out must leave the transaction usable.
+    pub fn keeping_transaction(&self) -> Budget {
+        Budget {
+            subtransaction: true,
+            ..*self
+        }
+    }
+
+    /// The same budget for waits in a subtransaction of the caller's, who undoes it after `TimedOut`.
+    pub fn without_subtransaction(&self) -> Budget {
+        Budget {
+            subtransaction: false,
+            ..*self
         }
     }
 
@@ -160,10 +177,16 @@ pub enum LockKind {
     Definition = 3,
     /// A member while their row is written.
     Member = 4,
+    /// An instance that many want, before its row is touched.
+    Gate = 16,
+    /// The first place in the queue before it.
+    GateQueue = 17,
     /// A message while the transaction that carries it out is open.
     Message = 32,
     /// The list of a tenant's consumers, while it changes; shared by those who rest on it.
     Consumers = 33,
+    /// The name of a resource while it is made.
+    ResourceName = 49,
 }
 
 /// A transaction-level advisory lock in a space that SQL functions cannot reach (they use 1 and 2
@@ -177,17 +200,18 @@ const ADVISORY: u8 = pg_sys::LockTagType::LOCKTAG_ADVISORY as u8;
 impl KeyLock {
     /// The lock of one key of one tenant.
     pub fn new(kind: LockKind, tenant: &str, key: &str) -> KeyLock {
+        KeyLock::of_bytes(kind, tenant, key.as_bytes())
+    }
+
+    /// The lock of a key that is not a text.
+    pub fn of_bytes(kind: LockKind, tenant: &str, key: &[u8]) -> KeyLock {
         let mut bytes = vec![kind as u8];
         bytes.extend_from_slice(tenant.as_bytes());
         bytes.push(0);
-        bytes.extend_from_slice(key.as_bytes());
-        // SAFETY: pointer and length describe `bytes`.
-        let (hash, database) = unsafe {
-            let hash = pg_sys::hash_bytes_extended(bytes.as_ptr(), bytes.len() as c_int, 0);
-            (hash, pg_sys::MyDatabaseId)
-        };
+        bytes.extend_from_slice(key);
+        let hash = backend::hash(&bytes, 0);
         KeyLock(pg_sys::LOCKTAG {
-            locktag_field1: database.to_u32(),
+            locktag_field1: backend::database().to_u32(),
             locktag_field2: (hash >> 32) as u32,
             locktag_field3: hash as u32,
             locktag_field4: TAG_SPACE,
@@ -204,6 +228,49 @@ impl KeyLock {
         budget.wait(|| {
             self.acquire(false);
         })
+    }
+
+    /// Takes the lock to the end of the transaction, if nobody holds it.
+    pub fn try_take(&self) -> bool {
+        self.acquire(true)
+    }
+
+    /// Takes the lock, for however long that takes.
+    pub fn wait(&self) {
+        self.acquire(false);
+    }
+
+    /// Gives the lock back before the end of the transaction.
+    pub fn release(&self) {
+        // SAFETY: the complete tag of a lock that this transaction has taken.
+        unsafe { pg_sys::LockRelease(&self.0, pg_sys::ExclusiveLock as i32, false) };
+    }
+
+    /// Waits until a transaction that holds the lock has ended, without asking for the lock. False if
+    /// there is none (any more).
+    pub fn await_holder(&self) -> bool {
+        let mut count = 0;
+        // SAFETY: gives a palloc'd list of `count` transactions.
+        unsafe {
+            let mode = pg_sys::ExclusiveLock as i32;
+            let holders = pg_sys::GetLockConflicts(&self.0, mode, &mut count);
+            if count > 0 {
+                pg_sys::VirtualXactLock(*holders, true);
+            }
+            pg_sys::pfree(holders.cast());
+        }
+        count > 0
+    }
+
+    /// Where the lock stands in the order in which several of a kind are taken.
+    pub fn order(&self) -> (u32, u32) {
+        (self.0.locktag_field2, self.0.locktag_field3)
+    }
+
+    /// How many sessions wait for the lock or hold it.
+    pub fn wanted_by(&self) -> u64 {
+        // SAFETY: looks the complete tag up in the lock table.
+        unsafe { pg_sys::LockWaiterCount(&self.0) as u64 }
     }
 
     /// Shares the lock to the end of the transaction, if nobody has or awaits it for themselves.

@@ -15,6 +15,7 @@ pub(super) enum Place {
     Seat,
     Edge,
     EdgeMeta,
+    Draw,
 }
 
 /// Keys of the format that the engine does not act upon yet. Whoever builds one takes it from here
@@ -25,8 +26,6 @@ const NOT_BUILT_YET: &[(Place, &str)] = &[
     (Place::StateMeta, "lease"),
     (Place::StateMeta, "retry"),
     (Place::EdgeMeta, "assign"),
-    (Place::EdgeMeta, "consume"),
-    (Place::EdgeMeta, "restock"),
 ];
 
 const NESTED: &str = "nested states are not supported";
@@ -96,6 +95,8 @@ fn accepted(place: Place, key: &str) -> Option<Shape> {
         (Place::Seat, "name" | "roles" | "veto") => Shape::Read,
         (Place::Edge, "target" | "guard" | "meta") => Shape::Read,
         (Place::EdgeMeta, "decision" | "roles" | "publish") => Shape::Read,
+        (Place::EdgeMeta, "consume" | "restock") => Shape::Read,
+        (Place::Draw, "resource" | "quantity") => Shape::Read,
         (Place::Machine | Place::State, "tags") => Shape::Tags,
         (Place::Machine | Place::State | Place::Edge, "description") => Shape::Text,
         _ => return None,
@@ -161,5 +162,6 @@ fn prefix(place: Place) -> &'static str {
         Place::MachineMeta | Place::StateMeta | Place::EdgeMeta => "meta.",
         Place::Task => "meta.task.",
         Place::Seat => "meta.task.seats.",
+        Place::Draw => "meta.consume.",
     }
 }

@@ -148,16 +148,6 @@ fn keys_that_wait_are_named() {
         ("/states/DRAFT/meta", "lease", "meta.lease"),
         ("/states/DRAFT/meta", "retry", "meta.retry"),
         ("/states/SUBMITTED/on/APPROVE/meta", "assign", "meta.assign"),
-        (
-            "/states/SUBMITTED/on/APPROVE/meta",
-            "consume",
-            "meta.consume",
-        ),
-        (
-            "/states/SUBMITTED/on/APPROVE/meta",
-            "restock",
-            "meta.restock",
-        ),
     ];
     let base = review_with("/meta", json!({}));
     let base = with(base, "/states/DRAFT/meta", json!({}));

@@ -62,7 +62,8 @@ SELECT o.applied, o.state FROM wf_start('lamp', 'grants', '{}') o;
 SELECT * FROM wf_whoami();
 -- the views are for every capability
 SELECT (SELECT count(*) FROM workflow.worklist w WHERE w.business_key = 'grants') AS worklist, (SELECT count(*) FROM workflow.worklist_counts c WHERE c.role = 'none') AS counts,
-       (SELECT count(*) FROM workflow.timeline l WHERE l.actor = 'My Role') AS timeline;
+       (SELECT count(*) FROM workflow.timeline l WHERE l.actor = 'My Role') AS timeline,
+       (SELECT count(*) FROM workflow.contention n WHERE n.definition = 'none') AS contention;
 -- what it was not given
 \set VERBOSITY sqlstate
 SELECT wf_define('{}');
