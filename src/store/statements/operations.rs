@@ -93,7 +93,7 @@ pub static LOCK_CLOSED_INSTANCES: Statement = Statement::new(
 );
 
 /// Rows that belong to instances, each with the table whose guard lets the statement through.
-pub static PURGE_ROWS: [(&str, Statement); 5] = [
+pub static PURGE_ROWS: [(&str, Statement); 6] = [
     (
         "refusals",
         Statement::new(
@@ -118,6 +118,15 @@ pub static PURGE_ROWS: [(&str, Statement); 5] = [
             "DELETE FROM workflow.timers t
               WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
                 AND t.instance_id OPERATOR(pg_catalog.=) ANY ($2)",
+            &[TEXT, UUIDS],
+        ),
+    ),
+    (
+        "outbox_removed",
+        Statement::new(
+            "DELETE FROM workflow.outbox_removed o
+              WHERE o.tenant_id OPERATOR(pg_catalog.=) $1
+                AND o.instance_id OPERATOR(pg_catalog.=) ANY ($2)",
             &[TEXT, UUIDS],
         ),
     ),

@@ -26,7 +26,9 @@ SELECT * FROM pg_temp.left();
 SELECT pg_temp.purge('1 day');
 SELECT pg_temp.purge('0');
 SELECT * FROM pg_temp.left();
-DELETE FROM workflow.outbox o USING workflow.instances i WHERE o.tenant_id = 'purge' AND i.closed AND o.aggregateid = i.id::text;
+SET workflow.outbox_retention = 0;
+SELECT count(*) FROM wf_run_due(tenant => 'purge');
+RESET workflow.outbox_retention;
 -- in bounded batches
 SELECT pg_temp.purge('0', 1);
 SELECT pg_temp.purge('0', 1);
@@ -48,7 +50,9 @@ SELECT * FROM pg_temp.left();
 SELECT t.see(o) FROM wf_start('review', 'done', '{}', tenant => 'purge') o;
 -- the guard lets nobody else through, not the owner, and not a trigger while wf_purge is at work
 SELECT t.see(o) FROM wf_cancel(t.i('done', 'purge'), 'for the guard', 1, tenant => 'purge') o;
-DELETE FROM workflow.outbox o USING workflow.instances i WHERE o.tenant_id = 'purge' AND i.closed AND o.aggregateid = i.id::text;
+SET workflow.outbox_retention = 0;
+SELECT count(*) FROM wf_run_due(tenant => 'purge');
+RESET workflow.outbox_retention;
 SELECT t.refusal('DELETE FROM workflow.history'), t.refusal('UPDATE workflow.history SET actor = actor'), t.refusal('TRUNCATE workflow.history'), t.refusal('DELETE FROM workflow.materials');
 CREATE FUNCTION t.purge_more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM workflow.history; RETURN OLD; END $$;
 CREATE TRIGGER purge_more BEFORE DELETE ON workflow.history FOR EACH ROW EXECUTE FUNCTION t.purge_more();
