@@ -6,6 +6,7 @@ pub mod decide;
 pub mod define;
 pub mod delivery;
 pub mod identity;
+pub mod lease;
 pub mod query;
 pub mod seat;
 pub mod send;

@@ -9,6 +9,7 @@ pub mod failure;
 pub mod gate;
 pub mod identity;
 pub mod instance;
+pub mod lease;
 pub mod request;
 pub mod timer;
 pub mod world;

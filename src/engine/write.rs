@@ -9,6 +9,7 @@ use crate::engine::clock;
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::Effect;
+use crate::engine::lease::check::Presented;
 use crate::engine::timer;
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::settings;
@@ -26,6 +27,8 @@ pub struct Remarks<'a> {
     pub task: Option<Uuid>,
     /// For whom the actor acts, if not for themselves.
     pub on_behalf_of: Option<&'a str>,
+    /// The lease under which it is done.
+    pub lease: Option<&'a Presented>,
 }
 
 /// The conditional update. False if the row is held by somebody else, or no longer as it was read.
@@ -282,6 +285,8 @@ fn record_step(
             command.request_key(),
             Value::Time(scene.at),
             Value::optional(remarks.on_behalf_of, Value::Text),
+            Value::optional(remarks.lease, |lease| Value::Text(&lease.key)),
+            Value::optional(remarks.lease, |lease| Value::Bigint(lease.fence)),
         ],
     );
     if written.count() != 1 {

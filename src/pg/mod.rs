@@ -5,6 +5,7 @@
 
 pub mod backend;
 pub mod call;
+pub mod cluster;
 pub mod entry;
 pub mod guard;
 pub mod installation;

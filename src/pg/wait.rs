@@ -163,6 +163,8 @@ pub enum LockKind {
     Member = 4,
     /// An instance that many want, before its row is touched.
     Gate = 16,
+    /// A lease key while it is taken.
+    Lease = 48,
     /// A message while the transaction that carries it out is open.
     Message = 32,
     /// The list of a tenant's consumers, while it changes; shared by those who rest on it.
@@ -229,6 +231,12 @@ impl KeyLock {
     /// Shares the lock to the end of the transaction, if nobody has or awaits it for themselves.
     pub fn try_share(&self) -> bool {
         self.acquire_as(pg_sys::ShareLock, true)
+    }
+
+    /// Gives a lock back that was taken in vain, before the transaction ends.
+    pub fn give_back(&self) {
+        // SAFETY: the tag is complete, and the lock was taken in this mode by this transaction.
+        unsafe { pg_sys::LockRelease(&self.0, pg_sys::ExclusiveLock as i32, false) };
     }
 
     fn acquire(&self, only_if_free: bool) -> bool {

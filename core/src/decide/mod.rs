@@ -6,7 +6,7 @@
 //! not, nothing was done and the question is asked again.
 //!
 //! The order of the checks is part of the contract, so that the same command always gets the same
-//! answer: edge in the definition, role, material, revision, closed, state, task, guards.
+//! answer: edge in the definition, role, lease, material, revision, closed, state, task, guards.
 
 mod authority;
 mod chain;
@@ -15,11 +15,14 @@ mod seats;
 mod task;
 mod timer;
 pub mod votes;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
 pub use seats::{add_seat, remove_seat, withdraw};
+pub use work::exhaust;
+
 pub use timer::{Due, TIMER_ACTOR, Timer, fire};
 
 pub use task::{
@@ -112,6 +115,17 @@ pub enum Truth {
     Unknown,
 }
 
+/// The lease that a command presents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// None.
+    Absent,
+    /// One that stands, and will until the command is committed.
+    Holds,
+    /// One that is over, and why.
+    Lost(String),
+}
+
 /// What a decision may ask for while it is made, fetched only where it matters.
 pub trait World {
     /// Name of the acting person.
@@ -122,6 +136,10 @@ pub trait World {
     fn is_author(&mut self, person: &str) -> bool;
     /// Whether an approval or rejection of the present material is in the history.
     fn has_verdict(&mut self) -> bool;
+    /// The lease that the command presents.
+    fn lease(&mut self) -> Lease {
+        Lease::Absent
+    }
     /// Evaluates a guard for the instance as it would stand at this point of the plan.
     fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth;
 }
@@ -150,6 +168,8 @@ pub enum StepKind {
     Seat,
     /// The instance was ended from outside its machine.
     Cancel,
+    /// Machine work failed too often.
+    Exhaust,
 }
 
 impl StepKind {
@@ -161,6 +181,7 @@ impl StepKind {
             StepKind::Supersede => "supersede",
             StepKind::Seat => "seat",
             StepKind::Cancel => "cancel",
+            StepKind::Exhaust => "exhaust",
         }
     }
 }

@@ -56,6 +56,7 @@ mod check;
 mod duration;
 mod findings;
 mod keys;
+mod machine_work;
 mod model;
 mod names;
 mod parse;

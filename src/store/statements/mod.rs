@@ -2,7 +2,7 @@
 //! in which a call takes its locks.
 //!
 //! Lock order within one call: request key, business key or definition name (locks of our own, see
-//! `pg::wait`), then application, then instances by id, then tasks, then timers and outbox. Locks are taken in
+//! `pg::wait`), then lease rows, then application, then instances by id, then tasks, then timers and outbox. Locks are taken in
 //! one statement and data is read in the next: a row read in the statement that waited for it may
 //! be from before the wait.
 //!
@@ -16,6 +16,7 @@ mod delivery;
 mod history;
 mod identity;
 mod instances;
+mod leases;
 mod reading;
 mod requests;
 mod tasks;
@@ -28,6 +29,7 @@ pub use delivery::*;
 pub use history::*;
 pub use identity::*;
 pub use instances::*;
+pub use leases::*;
 pub use reading::*;
 pub use requests::*;
 pub use tasks::*;
