@@ -9,11 +9,11 @@
 
 PG_CONFIG ?= pg_config
 # The parts of sql/ that make up the install script, in this order.
-SQL_PARTS = schema common definitions applications instances tasks timers requests delivery identity leases upkeep contention views capabilities grants tenancy
+SQL_PARTS = schema common definitions applications instances tasks timers requests resources delivery identity leases upkeep contention views capabilities grants tenancy
 
-export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS MODEL_ARGS
+export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS MODEL_ARGS FAULTS BENCH_ARGS
 
-.PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model coverage mutants help
+.PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model faults bench coverage mutants help
 
 all: ; @tools/build.sh build
 install: ; @tools/build.sh install
@@ -22,10 +22,11 @@ installcheck: ; @tools/test.sh installcheck
 clean: ; @tools/build.sh clean
 
 demo: ; @tools/demo.sh
+faults: ; @tools/faults.sh
 psql: ; @tools/cluster.sh psql $(or $(firstword $(PGVERSIONS)),18)
 
 test: ; @tools/test.sh lint unit regress isolation tap model demo
-unit lint regress isolation tap model: ; @tools/test.sh $@
+unit lint regress isolation tap model bench: ; @tools/test.sh $@
 coverage: ; @tools/coverage.sh
 mutants: ; @tests/mutants/run
 
@@ -36,6 +37,7 @@ help:
 	@echo 'make installcheck  regression and isolation tests against a running server with the'
 	@echo '                   extension installed, found by PGHOST, PGPORT, PGUSER'
 	@echo 'make demo          two reviewers collide on a real server, private and temporary'
+	@echo 'make faults        wrong ways to lock beside the right one, on PostgreSQL and Redis'
 	@echo 'make psql          psql on a private, temporary server with the extension'
 	@echo 'make test          all of the following, on private servers'
 	@echo 'make lint          formatting and clippy'
@@ -44,6 +46,7 @@ help:
 	@echo 'make isolation     tests/isolation by pg_isolation_regress'
 	@echo 'make tap           tests/tap by prove'
 	@echo 'make model         the model checker of tests/model'
+	@echo 'make bench         measures beside its peers; BENCH_ARGS="--rounds N --seconds N EXPERIMENT …"'
 	@echo 'make coverage      line and branch coverage of the core'
 	@echo 'make mutants       broken engines, each of which the tests must notice'
 	@echo 'make clean         remove everything built or fetched'

@@ -35,3 +35,8 @@ CREATE FUNCTION workflow.refuse_change() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'wf_refuse_change';
 COMMENT ON FUNCTION workflow.refuse_change() IS 'Raises 42501: the table is append-only, for its owner as well.';
 REVOKE ALL ON FUNCTION workflow.refuse_change() FROM PUBLIC;
+
+CREATE FUNCTION workflow.outer_role() RETURNS text
+    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_outer_role';
+COMMENT ON FUNCTION workflow.outer_role() IS 'The role that SET ROLE made of the login, also inside SECURITY DEFINER functions; NULL: the login itself.';
+REVOKE ALL ON FUNCTION workflow.outer_role() FROM PUBLIC;

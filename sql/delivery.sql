@@ -61,9 +61,9 @@ CREATE TABLE workflow.deliveries (
     error text,
     PRIMARY KEY (tenant_id, consumer, instance_id, revision)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
-CREATE INDEX deliveries_available ON workflow.deliveries (tenant_id, consumer, available_at, occurred_at);
+CREATE INDEX deliveries_available ON workflow.deliveries (tenant_id, consumer, available_at, occurred_at) WHERE NOT dead;
 CREATE INDEX deliveries_claim ON workflow.deliveries (tenant_id, claim) WHERE claim IS NOT NULL;
-CREATE INDEX deliveries_dead ON workflow.deliveries (tenant_id, consumer, id) WHERE dead;
+CREATE INDEX deliveries_dead ON workflow.deliveries (tenant_id, id) WHERE dead;
 COMMENT ON TABLE workflow.deliveries IS 'Events that a consumer has yet to acknowledge, one row each. The row goes when the event is acknowledged or skipped.';
 COMMENT ON COLUMN workflow.deliveries.available_at IS 'Not handed out before this time: -infinity for what is new, so that no clock decides about it; the end of its claim, or of the delay asked for by wf_outbox_nack; infinity: a dead letter.';
 COMMENT ON COLUMN workflow.deliveries.attempt IS 'How often it was handed out.';

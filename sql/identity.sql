@@ -31,6 +31,13 @@ CREATE FUNCTION wf_as(
 COMMENT ON FUNCTION wf_as IS 'Names tenant, actor and roles for the rest of the transaction (identity mode setting). Needs capability backend. Errors: WF007.';
 REVOKE ALL ON FUNCTION wf_as FROM PUBLIC;
 
+CREATE FUNCTION wf_authenticate(
+    identity_token text
+) RETURNS SETOF workflow.identity ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_authenticate';
+COMMENT ON FUNCTION wf_authenticate IS 'Verifies a signed token (JWT by EdDSA or HS256; claims sub, tenant, roles, aud, exp, nbf) and acts for its person to the end of the transaction, or until it expires; a rolled back savepoint takes it back (identity mode token). Errors: WF007, in the same words whatever is wrong with the token.';
+REVOKE ALL ON FUNCTION wf_authenticate FROM PUBLIC;
+
 CREATE FUNCTION wf_whoami(
     tenant text DEFAULT NULL,
     actor text DEFAULT NULL,

@@ -55,11 +55,19 @@ CREATE TABLE workflow.history (
     lease_key text COLLATE "C",
     fence bigint,
     at timestamptz NOT NULL,
+    session_role text COLLATE "C" NOT NULL DEFAULT SESSION_USER,
+    outer_role text COLLATE "C" DEFAULT workflow.outer_role(),
+    application_name text COLLATE "C" DEFAULT CASE WHEN pg_catalog.length(pg_catalog.current_setting('application_name')) OPERATOR(pg_catalog.>) 0 THEN pg_catalog.current_setting('application_name') END,
+    client_addr inet DEFAULT pg_catalog.inet_client_addr(),
     PRIMARY KEY (tenant_id, instance_id, revision)
 );
 -- Round is that of the state in which the decision was taken.
 CREATE UNIQUE INDEX history_decision ON workflow.history (tenant_id, instance_id, material_version, round) WHERE decision IS NOT NULL;
 COMMENT ON TABLE workflow.history IS 'One row per revision of an instance, append-only.';
+COMMENT ON COLUMN workflow.history.session_role IS 'The login that sent the command.';
+COMMENT ON COLUMN workflow.history.outer_role IS 'The role that SET ROLE had made of it; NULL: the login itself.';
+COMMENT ON COLUMN workflow.history.application_name IS 'As the client calls itself; proves nothing.';
+COMMENT ON COLUMN workflow.history.client_addr IS 'Address of the client, of a pooler the pooler''s; NULL: a local socket.';
 COMMENT ON COLUMN workflow.history.step IS 'edge: a step along the definition; anything else is an administrative step.';
 COMMENT ON COLUMN workflow.history.event IS 'Event of the edge; NULL for always edges and administrative steps.';
 COMMENT ON COLUMN workflow.history.round IS 'Round of the state that was left (of the first state for the start).';
@@ -150,6 +158,39 @@ CREATE FUNCTION wf_try_transition(
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_try_transition';
 COMMENT ON FUNCTION wf_try_transition IS 'wf_transition with on_refusal => ''return'': a refusal is an answer, stored in workflow.refusals, and no error.';
 REVOKE ALL ON FUNCTION wf_try_transition FROM PUBLIC;
+
+CREATE TYPE workflow.numbered_outcome AS (
+    ordinal int,
+    applied boolean,
+    code text,
+    reason text,
+    instance_id uuid,
+    application_id uuid,
+    state text,
+    revision bigint,
+    material_version int,
+    event text,
+    task_ids uuid[],
+    replayed boolean,
+    attempts int,
+    retryable boolean,
+    retry_after_ms int,
+    detail jsonb
+);
+COMMENT ON TYPE workflow.numbered_outcome IS 'Answer to one command of a call of many: its place in the call, from 1, and a workflow.outcome.';
+
+CREATE FUNCTION wf_transition_many(
+    commands jsonb,
+    atomic boolean DEFAULT false,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.numbered_outcome ROWS 100
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_transition_many';
+COMMENT ON FUNCTION wf_transition_many IS 'wf_transition for many instances: commands is an array of objects with the arguments of wf_transition as keys (instance, from_state, to_state, expected_revision, material_version, event, comment, payload, request_id), at most 100000. One row per command, in order; commands on one instance follow each other. A refused command is a row with its code and is stored in workflow.refusals; the others are carried out, or none of them with atomic => true: then a command that is not refused itself has applied = false, no code, and detail.withheld_by = ordinal of the first refused one. on_refusal says what becomes of a refusal of the whole call (WF007, WF019). Errors: those of wf_transition as rows; 22023, 22004 name the command.';
+REVOKE ALL ON FUNCTION wf_transition_many FROM PUBLIC;
 
 CREATE FUNCTION wf_check(
     instance uuid,

@@ -83,9 +83,17 @@ CREATE TABLE workflow.task_log (
     payload jsonb,
     request_id text COLLATE "C",
     at timestamptz NOT NULL,
+    session_role text COLLATE "C" NOT NULL DEFAULT SESSION_USER,
+    outer_role text COLLATE "C" DEFAULT workflow.outer_role(),
+    application_name text COLLATE "C" DEFAULT CASE WHEN pg_catalog.length(pg_catalog.current_setting('application_name')) OPERATOR(pg_catalog.>) 0 THEN pg_catalog.current_setting('application_name') END,
+    client_addr inet DEFAULT pg_catalog.inet_client_addr(),
     PRIMARY KEY (tenant_id, instance_id, work)
 );
 COMMENT ON TABLE workflow.task_log IS 'One row per unit of work of an instance, append-only: votes and changes of hands.';
+COMMENT ON COLUMN workflow.task_log.session_role IS 'The login that sent the command.';
+COMMENT ON COLUMN workflow.task_log.outer_role IS 'The role that SET ROLE had made of it; NULL: the login itself.';
+COMMENT ON COLUMN workflow.task_log.application_name IS 'As the client calls itself; proves nothing.';
+COMMENT ON COLUMN workflow.task_log.client_addr IS 'Address of the client, of a pooler the pooler''s; NULL: a local socket.';
 COMMENT ON COLUMN workflow.task_log.work IS 'Count of the instance''s work after this row.';
 COMMENT ON COLUMN workflow.task_log.to_actor IS 'Who holds the task afterwards.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON workflow.task_log

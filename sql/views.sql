@@ -87,6 +87,25 @@ SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of,
  WHERE e.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
 COMMENT ON VIEW workflow.timeline IS 'What happened to an instance, in words: steps, votes, changes of hands, and refusals (one''s own, or all for those who may read workflow.refusals). Order by at, revision, work.';
 
+CREATE VIEW workflow.balances WITH (security_barrier) AS
+SELECT r.key, r.balance::pg_catalog.int8 AS balance, r.moves, m.at AS moved_at
+  FROM workflow.resources r
+  LEFT JOIN workflow.resource_moves m
+    ON m.tenant_id OPERATOR(pg_catalog.=) r.tenant_id AND m.key OPERATOR(pg_catalog.=) r.key
+   AND m.move OPERATOR(pg_catalog.=) r.moves
+ WHERE r.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.balances IS 'What is left of each resource of the caller''s tenant.';
+COMMENT ON COLUMN workflow.balances.moves IS 'How often it changed.';
+
+CREATE VIEW workflow.movements WITH (security_barrier) AS
+SELECT m.key, m.move, m.step::pg_catalog.text AS step, m.quantity, m.balance, m.instance_id, m.revision,
+       m.actor, m.request_id, m.at
+  FROM workflow.resource_moves m
+ WHERE m.tenant_id OPERATOR(pg_catalog.=) (SELECT workflow.current_tenant());
+COMMENT ON VIEW workflow.movements IS 'The ledger of the caller''s tenant: who took what, gave it back or counted it. Order by key, move.';
+COMMENT ON COLUMN workflow.movements.quantity IS 'What was added; negative for what was taken.';
+COMMENT ON COLUMN workflow.movements.balance IS 'What was left after it.';
+
 CREATE VIEW workflow.outbox_lag WITH (security_barrier) AS
 SELECT c.consumer, c.subscribed_at,
        q.events AS queued,

@@ -18,6 +18,13 @@ pub extern "C-unwind" fn _PG_init() {
     settings::define();
     pg::installation::watch();
     pg::backend::watch_rights();
+    pg::transaction::watch();
+    engine::worker::register();
+}
+
+background_workers! {
+    "workflow_launcher" => engine::worker::launch,
+    "workflow_worker" => engine::worker::work,
 }
 
 sql_functions! {
@@ -27,6 +34,7 @@ sql_functions! {
     "wf_start" => api::start::start,
     "wf_transition" => api::transition::transition,
     "wf_try_transition" => api::transition::try_transition,
+    "wf_transition_many" => api::bulk::transition_many,
     "wf_check" => api::transition::check,
     "wf_send" => api::send::send,
     "wf_supersede_material" => api::supersede::supersede_material,
@@ -41,6 +49,10 @@ sql_functions! {
     "wf_seat_add" => api::seat::add,
     "wf_seat_remove" => api::seat::remove,
     "wf_withdraw" => api::seat::withdraw,
+    "wf_resource_set" => api::resource::set,
+    "wf_resource_consume" => api::resource::consume,
+    "wf_resource_restock" => api::resource::restock,
+    "wf_resource_consume_many" => api::resource::consume_many,
     "wf_run_due" => api::timer::run_due,
     "wf_worklist" => api::worklist::worklist,
     "wf_explain" => api::worklist::explain,
@@ -61,6 +73,8 @@ sql_functions! {
     "wf_lease_ends_at" => api::lease::ends_at,
     "wf_current_tenant" => api::identity::current_tenant,
     "wf_current_actor" => api::identity::current_actor,
+    "wf_outer_role" => api::identity::outer_role,
+    "wf_authenticate" => api::identity::authenticate,
     "wf_as" => api::identity::as_person,
     "wf_whoami" => api::identity::whoami,
     "wf_member_set" => api::identity::member_set,

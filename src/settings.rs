@@ -1,6 +1,7 @@
 //! The settings of the extension (`workflow.*`).
 
 use std::ffi::CString;
+use std::time::Duration;
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 
@@ -16,6 +17,24 @@ pub enum IdentityMode {
     /// The database login, looked up in `workflow.members`.
     #[name = c"session"]
     Session,
+    /// A signed token.
+    #[name = c"token"]
+    Token,
+    /// What a gateway has verified: PostgREST's `request.jwt.claims`.
+    #[name = c"claims"]
+    Claims,
+}
+
+impl IdentityMode {
+    /// As the setting says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            IdentityMode::Setting => "setting",
+            IdentityMode::Session => "session",
+            IdentityMode::Token => "token",
+            IdentityMode::Claims => "claims",
+        }
+    }
 }
 
 static IDENTITY: GucSetting<IdentityMode> = GucSetting::<IdentityMode>::new(IdentityMode::Setting);
@@ -24,6 +43,14 @@ static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(N
 static ROLES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static TRACEPARENT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static TEST_CLOCK: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static TOKEN_KEYS: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static TOKEN_AUDIENCE: GucSetting<Option<CString>> =
+    GucSetting::<Option<CString>>::new(Some(c"workflow"));
+static WORKER: GucSetting<bool> = GucSetting::<bool>::new(true);
+static WORKER_INTERVAL: GucSetting<i32> = GucSetting::<i32>::new(5000);
+static WORKER_BATCH: GucSetting<i32> = GucSetting::<i32>::new(100);
+static WORKER_PROCESSES: GucSetting<i32> = GucSetting::<i32>::new(2);
+static WORKER_DATABASES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
 static GATE_WAITERS: GucSetting<i32> = GucSetting::<i32>::new(250);
 static ADAPTIVE_DWELL: GucSetting<i32> = GucSetting::<i32>::new(30_000);
@@ -40,7 +67,7 @@ pub fn define() {
     GucRegistry::define_enum_guc(
         c"workflow.identity",
         c"How a caller's tenant, actor and roles are found.",
-        c"setting: from arguments or workflow.tenant/actor/roles of a login with capability backend. session: from the login's row in workflow.members.",
+        c"setting: from arguments or workflow.tenant/actor/roles of a login with capability backend. session: from the login's row in workflow.members. token: from a signed JWT. claims: from request.jwt.claims of a login with capability backend.",
         &IDENTITY,
         GucContext::Suset,
         GucFlags::default(),
@@ -84,6 +111,22 @@ pub fn define() {
         GucContext::Suset,
         GucFlags::default(),
     );
+    GucRegistry::define_string_guc(
+        c"workflow.token_keys",
+        c"File with the keys that verify identity tokens.",
+        c"A JSON Web Key Set of Ed25519 public keys and HS256 secrets; a relative path starts at the data directory. Read again when it changes. With a secret in it nobody but the server's user may read it.",
+        &TOKEN_KEYS,
+        GucContext::Suset,
+        GucFlags::SUPERUSER_ONLY,
+    );
+    GucRegistry::define_string_guc(
+        c"workflow.token_audience",
+        c"The audience (claim aud) that identity tokens must name.",
+        c"Empty: no token is accepted.",
+        &TOKEN_AUDIENCE,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
     GucRegistry::define_int_guc(
         c"workflow.wait_ms",
         c"Total time a command may wait for locks.",
@@ -124,6 +167,7 @@ pub fn define() {
     );
     define_delivery();
     define_leases();
+    define_worker();
     backend::reserve_settings_prefix();
 }
 
@@ -156,6 +200,88 @@ fn define_leases() {
         GucContext::Suset,
         GucFlags::default(),
     );
+}
+
+/// Settings of the background worker, without effect where the library is not preloaded.
+fn define_worker() {
+    GucRegistry::define_bool_guc(
+        c"workflow.worker",
+        c"Runs due timers and other jobs in the background.",
+        c"Needs workflow in shared_preload_libraries.",
+        &WORKER,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.worker_interval",
+        c"Time between two rounds of the background worker.",
+        c"",
+        &WORKER_INTERVAL,
+        100,
+        3_600_000,
+        GucContext::Sighup,
+        GucFlags::UNIT_MS,
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.worker_batch",
+        c"Most timers that the background worker fires in one transaction.",
+        c"",
+        &WORKER_BATCH,
+        1,
+        10_000,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.worker_processes",
+        c"Most databases in which the background worker is at work at once.",
+        c"Each takes one of max_worker_processes.",
+        &WORKER_PROCESSES,
+        1,
+        100,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_string_guc(
+        c"workflow.worker_databases",
+        c"Comma-separated databases that the background worker looks after.",
+        c"Empty: all that have the extension.",
+        &WORKER_DATABASES,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+}
+
+/// `workflow.worker`
+pub fn worker() -> bool {
+    WORKER.get()
+}
+
+/// `workflow.worker_interval`
+pub fn worker_interval() -> Duration {
+    Duration::from_millis(WORKER_INTERVAL.get() as u64)
+}
+
+/// `workflow.worker_batch`
+pub fn worker_batch() -> i32 {
+    WORKER_BATCH.get()
+}
+
+/// `workflow.worker_processes`
+pub fn worker_processes() -> usize {
+    WORKER_PROCESSES.get() as usize
+}
+
+/// `workflow.worker_databases`. Names as the server stores them: outside of a database there is no
+/// encoding to convert from.
+pub fn worker_databases() -> Vec<String> {
+    let names = WORKER_DATABASES.get().unwrap_or_default();
+    let names = names.to_string_lossy();
+    let names = names.split(',').map(str::trim);
+    names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn define_delivery() {
@@ -214,6 +340,16 @@ pub fn roles() -> Result<Option<Vec<String>>, Report> {
         .map(str::trim)
         .filter(|role| !role.is_empty());
     Ok(Some(roles.map(str::to_owned).collect()))
+}
+
+/// `workflow.token_keys`, if set and not empty.
+pub fn token_keys() -> Result<Option<String>, Report> {
+    text(&TOKEN_KEYS)
+}
+
+/// `workflow.token_audience`, if not empty.
+pub fn token_audience() -> Result<Option<String>, Report> {
+    text(&TOKEN_AUDIENCE)
 }
 
 /// `workflow.traceparent`, if set and not empty.

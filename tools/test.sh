@@ -101,7 +101,7 @@ tool_cargo() { (cd "$ROOT" && CARGO_TARGET_DIR=$TARGET/tools cargo "$@"); }
 run_lint() {
     check "rustfmt" tool_cargo fmt --all --check -- --color never || true
     check "clippy tools" tool_cargo clippy --quiet --locked --all-targets \
-        -p workflow-core -p workflow-demo -p workflow-model -- -D warnings || true
+        -p workflow-core -p workflow-demo -p workflow-bench -p workflow-faults -p workflow-model -- -D warnings || true
 }
 
 run_unit() {
@@ -221,6 +221,11 @@ run_model() {
     counted "model" count_closing program workflow-model workflow_model \
         --seconds "${MODEL_SECONDS:-60}" ${MODEL_ARGS:-}
 }
+# What is compared is printed as it is measured; BENCH_ARGS chooses.
+run_bench() {
+    # shellcheck disable=SC2086 # BENCH_ARGS holds words
+    program workflow-bench workflow_bench ${BENCH_ARGS:-} || FAILED=$((FAILED + 1))
+}
 run_demo() { counted "demo" count_closing program workflow-demo workflow_demo --races --rounds 1000; }
 
 # --- what to run on -----------------------------------------------------------
@@ -250,7 +255,7 @@ run_major() {
     if wants lint && [ "$MAJOR" = "${MAJORS%% *}" ]; then
         check "clippy extension" env PG_CONFIG="$SERVER_BUILD_CONFIG" "$ROOT/tools/build.sh" clippy || true
     fi
-    wants regress isolation tap model demo || return 0
+    wants regress isolation tap model demo bench || return 0
     check "build" env PG_CONFIG="$SERVER_BUILD_CONFIG" "$ROOT/tools/build.sh" build || return 0
     if wants regress isolation tap model; then
         start fast || return 0
@@ -259,12 +264,13 @@ run_major() {
         done
         stop
     fi
-    # A demonstration shows figures, so its server writes durably as a real one does.
-    if wants demo; then
+    # Demonstration and measurements show figures, so their server writes durably as a real one does.
+    for kind in demo bench; do
+        wants $kind || continue
         start durable || return 0
-        run_demo
+        run_$kind
         stop
-    fi
+    done
 }
 
 # Like any extension's installcheck: the server is there and the extension
@@ -288,13 +294,13 @@ mkdir -p "$LOGS"
 cluster_trap
 if wants installcheck; then
     run_installcheck
-elif wants lint regress isolation tap model demo; then
+elif wants lint regress isolation tap model demo bench; then
     server_prerequisites || die "could not install what the tests need"
     ! wants lint || run_lint
     ! wants unit || run_unit
     MAJORS=${PGVERSIONS:-$(default_majors)}
     # Lints are the same on every major.
-    wants regress isolation tap model demo || MAJORS=${MAJORS%% *}
+    wants regress isolation tap model demo bench || MAJORS=${MAJORS%% *}
     for major in $MAJORS; do
         run_major "$major"
     done

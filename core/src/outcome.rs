@@ -34,6 +34,9 @@ pub struct Outcome {
     pub instances: i32,
     /// Open tasks that a new material outdated.
     pub tasks: i32,
+    /// What is left of the resources that were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<Remaining>,
     /// Whether the command had been carried out before, under the same request key.
     pub replayed: bool,
     /// How often the command was decided before it was carried out.
@@ -44,6 +47,15 @@ pub struct Outcome {
     pub retry_after_ms: Option<i32>,
     /// What DETAIL of the error says.
     pub detail: Option<Value>,
+}
+
+/// What is left of a resource.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remaining {
+    /// Its key.
+    pub key: String,
+    /// Its balance.
+    pub remaining: i64,
 }
 
 impl Outcome {

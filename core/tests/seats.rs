@@ -39,6 +39,14 @@ impl World for Desk {
         self.verdict
     }
 
+    fn value(&mut self, path: &str, _: &Standing<'_>) -> Option<String> {
+        unreachable!("no edge here draws {path}")
+    }
+
+    fn balance(&mut self, resource: &str) -> Option<i64> {
+        unreachable!("no edge here draws {resource}")
+    }
+
     fn test(&mut self, guard: &str, _: &Standing<'_>) -> Truth {
         self.guards[guard]
     }

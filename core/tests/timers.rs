@@ -27,6 +27,14 @@ impl World for Clock {
         false
     }
 
+    fn value(&mut self, path: &str, _: &Standing<'_>) -> Option<String> {
+        unreachable!("no edge here draws {path}")
+    }
+
+    fn balance(&mut self, resource: &str) -> Option<i64> {
+        unreachable!("no edge here draws {resource}")
+    }
+
     fn test(&mut self, _: &str, _: &Standing<'_>) -> Truth {
         self.0
     }

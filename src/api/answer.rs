@@ -14,7 +14,8 @@ pub fn outcomes(outcomes: Vec<Outcome>) -> Answer {
     Answer::Rows(outcomes.into_iter().map(cells).collect())
 }
 
-fn cells(outcome: Outcome) -> Vec<Cell> {
+/// The columns of `workflow.outcome`.
+pub fn cells(outcome: Outcome) -> Vec<Cell> {
     vec![
         Cell::Bool(outcome.applied),
         Cell::optional(outcome.code, Cell::Text),
@@ -32,6 +33,38 @@ fn cells(outcome: Outcome) -> Vec<Cell> {
         Cell::optional(outcome.retry_after_ms, Cell::Int),
         Cell::optional(outcome.detail, |detail| Cell::Json(detail.to_string())),
     ]
+}
+
+/// Rows of `workflow.resource_outcome`: one for each resource, or one that says why not.
+pub fn resources(outcome: Outcome) -> Answer {
+    let detail = |key: &str| outcome.detail.as_ref().and_then(|detail| detail.get(key));
+    let asked = detail("resource").and_then(|key| key.as_str().map(str::to_owned));
+    let left = detail("remaining").and_then(|remaining| remaining.as_i64());
+    let rows: Vec<(Option<String>, Option<i64>)> = if outcome.applied {
+        let known = outcome.resources.iter();
+        known
+            .map(|resource| (Some(resource.key.clone()), Some(resource.remaining)))
+            .collect()
+    } else {
+        vec![(asked, left)]
+    };
+    let rows = rows.into_iter().map(|(key, remaining)| {
+        vec![
+            Cell::Bool(outcome.applied),
+            Cell::optional(outcome.code.clone(), Cell::Text),
+            Cell::optional(outcome.reason.clone(), Cell::Text),
+            Cell::optional(key, Cell::Text),
+            Cell::optional(remaining, Cell::Bigint),
+            Cell::Bool(outcome.replayed),
+            Cell::Int(outcome.attempts),
+            Cell::Bool(outcome.retryable),
+            Cell::optional(outcome.retry_after_ms, Cell::Int),
+            Cell::optional(outcome.detail.as_ref(), |detail| {
+                Cell::Json(detail.to_string())
+            }),
+        ]
+    });
+    Answer::Rows(rows.collect())
 }
 
 /// A row of `workflow.superseded`.

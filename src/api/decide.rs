@@ -112,6 +112,7 @@ pub fn decide(call: &Call) -> Result<Answer, Report> {
             Ok(moved) => moved,
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: None,
                     event: Some(event.clone()),
                     to_state: None,
                     material_version: Some(material_version),

@@ -1,7 +1,7 @@
 //! `wf_define`, `wf_validate`, `wf_export`: definitions in and out.
 
 use uuid::Uuid;
-use workflow_core::definition::{self, Finding, Severity};
+use workflow_core::definition::{self, Draw, Finding, Severity};
 use workflow_core::refusal::{Reason, Refusal};
 
 use crate::engine::command::{self, Command, Common, OnRefusal, checked, read_claim};
@@ -102,13 +102,19 @@ fn examine(spec: &Jsonb) -> Result<(String, Vec<Finding>), Report> {
     };
     for state in &machine.states {
         for edge in state.edges.iter().chain(&state.always) {
-            let Some(guard) = &edge.guard else { continue };
-            if let Err(message) = guard::check(guard) {
-                findings.push(Finding {
-                    severity: Severity::Error,
-                    path: format!("{}/guard", edge.path),
-                    message,
-                });
+            let guard = edge.guard.as_ref();
+            let guard = guard.map(|guard| (guard, format!("{}/guard", edge.path)));
+            for (path, place) in guard
+                .into_iter()
+                .chain(edge.draws.iter().flat_map(Draw::paths))
+            {
+                if let Err(message) = guard::check(path) {
+                    findings.push(Finding {
+                        severity: Severity::Error,
+                        path: place,
+                        message,
+                    });
+                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `wf_as`, `wf_whoami`, `wf_member_set`, `wf_member_remove`: who is calling.
+//! `wf_as`, `wf_authenticate`, `wf_whoami`, `wf_member_set`, `wf_member_remove`: who is calling.
 
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::{Reason, Refusal};
@@ -8,6 +8,7 @@ use crate::engine::command::{self, Common, checked, read_claim};
 use crate::engine::failure::trigger_interfered;
 use crate::engine::identity::{Caller, Claim};
 use crate::engine::request::Fingerprint;
+use crate::pg::backend;
 use crate::pg::call::Call;
 use crate::pg::entry::{Answer, Cell};
 use crate::pg::report::Report;
@@ -57,6 +58,15 @@ pub fn as_person(call: &Call) -> Result<Answer, Report> {
     Ok(Answer::Row(cells))
 }
 
+/// `wf_authenticate`
+pub fn authenticate(call: &Call) -> Result<Answer, Report> {
+    let token = call.text("identity_token")?.required()?;
+    let cells = command::authenticate(token, |spi, caller| {
+        Ok(describe(caller, caller.roles(spi)?))
+    })?;
+    Ok(Answer::Row(cells))
+}
+
 /// `wf_whoami`
 pub fn whoami(call: &Call) -> Result<Answer, Report> {
     let claim = read_claim(call)?;
@@ -78,16 +88,21 @@ pub fn current_actor(_: &Call) -> Result<Answer, Report> {
     Ok(Answer::Scalar(Cell::optional(actor, Cell::Text)))
 }
 
+/// `workflow.outer_role`
+pub fn outer_role(_: &Call) -> Result<Answer, Report> {
+    let outer = backend::outer_role();
+    if outer == backend::session_role() {
+        return Ok(Answer::Scalar(Cell::Null));
+    }
+    Ok(Answer::Scalar(Cell::Text(backend::role_name(outer)?)))
+}
+
 fn describe(caller: &Caller, roles: Vec<String>) -> Vec<Cell> {
-    let mode = match settings::identity() {
-        IdentityMode::Setting => "setting",
-        IdentityMode::Session => "session",
-    };
     vec![
         Cell::Text(caller.tenant.clone()),
         Cell::Text(caller.actor.clone()),
         Cell::Texts(roles),
-        Cell::Text(mode.into()),
+        Cell::Text(settings::identity().name().into()),
         Cell::Text(caller.proof.into()),
     ]
 }

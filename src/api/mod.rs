@@ -1,6 +1,7 @@
 //! The SQL functions: arguments in, answer out, one file per group.
 
 pub mod answer;
+pub mod bulk;
 pub mod contention;
 pub mod decide;
 pub mod define;
@@ -8,6 +9,7 @@ pub mod delivery;
 pub mod identity;
 pub mod lease;
 pub mod query;
+pub mod resource;
 pub mod seat;
 pub mod send;
 pub mod start;

@@ -211,6 +211,7 @@ fn run<T: Effect>(
             Ok(moved) => finish(command, &moved),
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: None,
                     event: None,
                     to_state: None,
                     material_version: None,

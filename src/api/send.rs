@@ -81,6 +81,7 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
             Ok(moved) => moved,
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: forced,
                     event: Some(event.clone()),
                     to_state: None,
                     material_version,

@@ -11,6 +11,7 @@ use crate::engine::command::{self, Command, Common, checked};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::InProgress;
 use crate::engine::request::Fingerprint;
+use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Remarks, Scene};
 use crate::pg::call::Call;
@@ -242,7 +243,11 @@ fn decide_start(
     let mut world = ServerWorld::new(command.spi, &command.caller, material, None);
     let decision = decide::start(machine, &instance, &mut world);
     match world.finish(decision) {
-        Ok(plan) => Ok((instance, plan)),
+        Ok(plan) => {
+            resource::queue(command, plan.movements())?;
+            resource::reserve(command, plan.movements())?;
+            Ok((instance, plan))
+        }
         Err(Failure::Refused(mut refusal)) => {
             // There is no such instance, and there may be no such application.
             refusal.instance_id = None;

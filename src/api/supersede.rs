@@ -15,6 +15,7 @@ use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, InProgress};
 use crate::engine::request::Fingerprint;
+use crate::engine::resource;
 use crate::engine::timer;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene};
@@ -174,6 +175,9 @@ fn decide_all(
             _progress: progress,
         });
     }
+    let movements = changes.iter().flat_map(|change| change.plan.movements());
+    resource::queue(command, movements.clone())?;
+    resource::reserve(command, movements)?;
     Ok(changes)
 }
 

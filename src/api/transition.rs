@@ -12,6 +12,7 @@ use crate::engine::identity::{Caller, Claim};
 use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
 use crate::engine::lease::check::Presented;
 use crate::engine::request::{self, Fingerprint};
+use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene, Verdict};
 use crate::pg::call::Call;
@@ -187,6 +188,7 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
             Ok(moved) => moved,
             Err(failure) => {
                 let wanted = Wanted {
+                    mode: None,
                     event,
                     to_state: Some(&arguments.to_state),
                     material_version: Some(arguments.material_version),
@@ -298,9 +300,19 @@ fn foresee(
     let transition = arguments.command();
     let decision = decide::transition(&definition.machine, &row.instance, &transition, &mut world);
     match world.finish(decision) {
-        Ok(plan) => Ok(scene.outcome(&plan, Vec::new(), 1)),
+        Ok(plan) => {
+            let expected = Position {
+                state: Some(arguments.from_state.clone()),
+                revision: Some(arguments.expected_revision),
+                material_version: Some(arguments.material_version),
+            };
+            resource::foresee(spi, &caller.tenant, &plan)
+                .map_err(|failure| instance::placed(failure, &row, &expected, 1))?;
+            Ok(scene.outcome(&plan, Vec::new(), 1))
+        }
         Err(failure) => {
             let wanted = Wanted {
+                mode: None,
                 event: decide::event_of(&definition.machine, &transition),
                 to_state: Some(&arguments.to_state),
                 material_version: Some(arguments.material_version),

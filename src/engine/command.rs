@@ -7,6 +7,7 @@ use uuid::Uuid;
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::Refusal;
 
+use crate::engine::bulk::Fate;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::identity::{Caller, Claim, check_name};
 use crate::engine::request::{self, Fingerprint, Request};
@@ -15,6 +16,7 @@ use crate::pg::call::Call;
 use crate::pg::installation::{self, AsOwner};
 use crate::pg::report::{self, Report};
 use crate::pg::spi::Spi;
+use crate::pg::transaction;
 use crate::pg::value::{Time, Value};
 use crate::pg::wait::Budget;
 use crate::settings;
@@ -120,6 +122,19 @@ pub struct Command<'a> {
     pub request: Option<Request>,
 }
 
+impl<'a> Command<'a> {
+    /// A command of time or of the background worker: it never waits, and nobody sent it.
+    pub fn unattended(name: &'static str, spi: &'a Spi, caller: Caller) -> Command<'a> {
+        Command {
+            name,
+            spi,
+            caller,
+            budget: Budget::new(0, false),
+            request: None,
+        }
+    }
+}
+
 impl Command<'_> {
     /// The tenant, as an argument.
     pub fn tenant(&self) -> Value<'_> {
@@ -155,6 +170,46 @@ pub fn run(
                 (OnRefusal::Return, None) => Ok(Outcome::refused(&refusal)),
                 (OnRefusal::Raise, _) => Err(Report::from(&*refusal)),
             }
+        }
+    }
+}
+
+/// Runs a call of many commands and answers for each of them. A refusal of one command is an answer;
+/// `on_refusal` says what becomes of one that concerns the whole call.
+pub fn run_many(
+    common: Common,
+    count: usize,
+    body: impl FnOnce(&Command<'_>, &Common) -> Result<Vec<Fate>, Failure>,
+) -> Result<Vec<Outcome>, Report> {
+    let spi = Spi::connect(false);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    let mut caller = None;
+    let mut outcomes = Vec::with_capacity(count);
+    let fingerprint = Fingerprint::new(common.command);
+    let result = attempt(&spi, &common, fingerprint, &mut caller, |command| {
+        for fate in body(command, &common)? {
+            outcomes.push(match fate {
+                Fate::Answered(outcome) | Fate::Withheld(outcome) => outcome,
+                Fate::Refused(refusal) => {
+                    keep_refusal(command, &refusal)?;
+                    Outcome::refused(&refusal)
+                }
+            });
+        }
+        Ok(Outcome::default())
+    });
+    match result {
+        Ok(_) => Ok(outcomes),
+        Err(Failure::Error(report)) => Err(report),
+        Err(Failure::Refused(refusal)) => {
+            log_refusal(common.command, caller.as_ref(), &refusal);
+            if common.on_refusal == OnRefusal::Raise {
+                return Err(Report::from(&*refusal));
+            }
+            if let Some(caller) = &caller {
+                store_refusal(&spi, common.command, caller, &refusal)?;
+            }
+            Ok(vec![Outcome::refused(&refusal); count])
         }
     }
 }
@@ -263,6 +318,24 @@ pub fn read<T>(
     result.map_err(|failure| match failure {
         Failure::Error(report) => report,
         Failure::Refused(refusal) => Report::from(&*refusal),
+    })
+}
+
+/// Verifies a token and reads on behalf of its person, who is the caller for the rest of the
+/// transaction.
+pub fn authenticate<T>(
+    token: String,
+    body: impl FnOnce(&Spi, &Caller) -> Result<T, Failure>,
+) -> Result<T, Report> {
+    let claim = Claim {
+        token: Some(token),
+        ..Claim::default()
+    };
+    read(&claim, |spi, caller| {
+        if let Some(proven) = caller.token() {
+            transaction::remember(proven.clone());
+        }
+        body(spi, caller)
     })
 }
 

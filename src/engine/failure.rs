@@ -27,6 +27,12 @@ impl From<Refusal> for Failure {
     }
 }
 
+impl From<Box<Refusal>> for Failure {
+    fn from(refusal: Box<Refusal>) -> Failure {
+        Failure::Refused(refusal)
+    }
+}
+
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Failure {
         match rejection {

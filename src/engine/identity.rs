@@ -9,12 +9,14 @@ use std::cell::RefCell;
 use pgrx::pg_sys::Oid;
 use workflow_core::decide::TIMER_ACTOR;
 use workflow_core::refusal::{Reason, Refusal};
+use workflow_core::token::{Claims, Proven};
 
 use crate::engine::failure::Failure;
-use crate::pg::backend;
+use crate::engine::token;
 use crate::pg::report::Report;
 use crate::pg::spi::Spi;
 use crate::pg::value::Value;
+use crate::pg::{backend, transaction};
 use crate::settings::{self, IdentityMode};
 use crate::store::statements;
 
@@ -48,12 +50,18 @@ pub struct Caller {
     /// The login.
     pub session_role: Oid,
     roles: RefCell<Option<Vec<String>>>,
+    token: Option<Proven>,
 }
 
 impl Caller {
+    /// What a token proved, in mode token.
+    pub fn token(&self) -> Option<&Proven> {
+        self.token.as_ref()
+    }
+
     /// Finds out who is calling. WF007 for a claim that is not proved.
     pub fn identify(spi: &Spi, claim: &Claim) -> Result<Caller, Failure> {
-        if claim.token.is_some() {
+        if claim.token.is_some() && settings::identity() != IdentityMode::Token {
             return Err(unproved(
                 "identity tokens are not accepted in this identity mode",
             ));
@@ -73,6 +81,8 @@ impl Caller {
             }
             IdentityMode::Setting => Caller::proved(spi, session_role, claim, false),
             IdentityMode::Session => Caller::proved(spi, session_role, claim, true),
+            IdentityMode::Token => Caller::by_token(spi, session_role, claim),
+            IdentityMode::Claims => Caller::by_claims(spi, session_role, claim),
         }?;
         if caller.actor == TIMER_ACTOR {
             return Err(Report::invalid(format!("nobody may act as {TIMER_ACTOR}")).into());
@@ -93,7 +103,77 @@ impl Caller {
             proof: "engine",
             session_role,
             roles: RefCell::new(Some(Vec::new())),
+            token: None,
         }
+    }
+
+    /// A signed token: of this call, else of this transaction.
+    fn by_token(spi: &Spi, session_role: Oid, claim: &Claim) -> Result<Caller, Failure> {
+        let proven = match &claim.token {
+            Some(token) => token::verify(token)?,
+            None => transaction::proven()
+                .filter(|proven| token::is_current(proven))
+                .map(|proven| (*proven).clone())
+                .ok_or_else(token::refused)?,
+        };
+        let identity = Claims {
+            tenant: proven.tenant.clone(),
+            sub: proven.actor.clone(),
+            roles: proven.roles.clone(),
+        };
+        let mut caller = Caller::attested(spi, session_role, claim, identity, "token")?;
+        caller.token = Some(proven);
+        Ok(caller)
+    }
+
+    /// What a gateway says that it has verified. Anybody who can send SQL can set it, so it counts
+    /// only from a login that may say on whose behalf it calls.
+    fn by_claims(spi: &Spi, session_role: Oid, claim: &Claim) -> Result<Caller, Failure> {
+        if !is_backend(spi, session_role)? {
+            return Err(unproved("this login is no gateway"));
+        }
+        let claims = backend::setting_of_others(c"request.jwt.claims")?
+            .and_then(|claims| serde_json::from_str::<Claims>(&claims).ok())
+            .ok_or_else(|| unproved("there are no claims of a person"))?;
+        for name in [&claims.tenant, &claims.sub]
+            .into_iter()
+            .chain(claims.roles.iter().flatten())
+        {
+            check_name("a claim", name)?;
+        }
+        Caller::attested(spi, session_role, claim, claims, "claims")
+    }
+
+    /// Somebody else vouches for the person; a call that says anything else is refused.
+    fn attested(
+        spi: &Spi,
+        session_role: Oid,
+        claim: &Claim,
+        identity: Claims,
+        proof: &'static str,
+    ) -> Result<Caller, Failure> {
+        let differs = |claimed: &Option<String>, proven: &String| {
+            claimed.as_ref().is_some_and(|claimed| claimed != proven)
+        };
+        if differs(&claim.tenant, &identity.tenant) || differs(&claim.actor, &identity.sub) {
+            return Err(unproved("another tenant or person was proved"));
+        }
+        let caller = Caller {
+            tenant: identity.tenant,
+            actor: identity.sub,
+            proof,
+            session_role,
+            roles: RefCell::new(identity.roles),
+            token: None,
+        };
+        if let Some(claimed) = &claim.roles {
+            let held = caller.roles(spi)?;
+            if claimed.iter().any(|role| !held.contains(role)) {
+                return Err(unproved("other roles were proved"));
+            }
+            *caller.roles.borrow_mut() = Some(claimed.clone());
+        }
+        Ok(caller)
     }
 
     /// What a backend says is taken as it is. Roles that were set belong to the person they were set
@@ -134,6 +214,7 @@ impl Caller {
             proof,
             session_role,
             roles: RefCell::new(claim.roles.clone().or(set_roles)),
+            token: None,
         })
     }
 
@@ -183,6 +264,7 @@ impl Caller {
             proof: "session",
             session_role,
             roles: RefCell::new(Some(roles)),
+            token: None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! One instance under one command: read, decide, move, and again if somebody was faster.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::engine::failure::{Failure, busy, trigger_interfered};
 use crate::engine::gate::{self, Passage, Way};
 use crate::engine::identity::Caller;
 use crate::engine::lease::check::Presented;
+use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write;
 use crate::pg::backend;
@@ -176,11 +178,11 @@ pub fn change_under<T: Effect>(
         way = Way::Optimistic;
     }
     let mut locked = snapshot_is_older || way == Way::Pessimistic;
-    let mut outdated = locked;
+    let mut inside = false;
     if way != Way::Optimistic {
         let passage = gate::enter(command, id, &mut heat)
             .map_err(|failure| about(failure, &row, approach, attempts))?;
-        outdated |= passage == Passage::AfterWait;
+        inside = passage == Passage::Inside;
     }
     if let Some(lease) = lease.filter(|_| !approach.is_stale(&row)) {
         lease
@@ -190,7 +192,8 @@ pub fn change_under<T: Effect>(
     if locked {
         lock(command, id, &mut heat).map_err(|failure| about(failure, &row, approach, attempts))?;
     }
-    if outdated {
+    // What was read before a lock is old, however soon it was had.
+    if inside || locked {
         (row, definition) = read(command, id)?;
     }
     loop {
@@ -205,6 +208,27 @@ pub fn change_under<T: Effect>(
         let decision = world
             .finish(decision)
             .map_err(|failure| numbered(failure, attempts))?;
+        if let Some(plan) = decision.plan().filter(|plan| plan.moves_resources()) {
+            let placed = |failure| placed(failure, &row, &approach.expected, attempts);
+            // Gates come before rows, and the instance's row before those of resources.
+            resource::refuse_settled(command, plan.movements()).map_err(placed)?;
+            resource::queue(command, plan.movements()).map_err(placed)?;
+            if !locked {
+                lock(command, id, &mut heat)
+                    .map_err(|failure| about(failure, &row, approach, attempts))?;
+                locked = true;
+                let (now, pinned) = read(command, id)?;
+                let unchanged = now.unchanged(&row);
+                (row, definition) = (now, pinned);
+                if !unchanged {
+                    heat.raced();
+                    attempts += 1;
+                    continue;
+                }
+            }
+            resource::reserve(command, plan.movements())
+                .map_err(|failure| self::placed(failure, &row, &approach.expected, attempts))?;
+        }
         if !decision.writes() || write::move_instance(command, &definition, &row, &decision) {
             heat.succeeded();
             return Ok(Moved {
@@ -224,7 +248,8 @@ pub fn change_under<T: Effect>(
         }
         heat.raced();
         // Whoever holds locks does not sleep on them.
-        if unchanged || (!locked && backend::holds_locks()) {
+        let holds = inside || backend::holds_locks();
+        if unchanged || (!locked && holds) {
             lock(command, id, &mut heat)
                 .map_err(|failure| about(failure, &now, approach, attempts))?;
             locked = true;
@@ -302,6 +327,21 @@ fn about(failure: Failure, row: &InstanceRow, approach: &Approach, attempts: i32
     }
 }
 
+/// A refusal about something beside the instance says where the instance stands.
+pub fn placed(failure: Failure, row: &InstanceRow, expected: &Position, attempts: i32) -> Failure {
+    match failure {
+        Failure::Refused(mut refusal) => {
+            refusal.instance_id = Some(row.instance.id);
+            refusal.application_id = Some(row.instance.application_id);
+            refusal.actual = row.instance.position();
+            refusal.expected = expected.clone();
+            refusal.attempts = attempts;
+            Failure::Refused(refusal)
+        }
+        error => error,
+    }
+}
+
 fn numbered(failure: Failure, attempts: i32) -> Failure {
     match failure {
         Failure::Refused(mut refusal) => {
@@ -320,6 +360,8 @@ pub struct Wanted<'a> {
     pub to_state: Option<&'a str>,
     /// The material.
     pub material_version: Option<i32>,
+    /// The lock mode, where the caller names one.
+    pub mode: Option<LockMode>,
 }
 
 /// Adds to a refusal who was faster, if the caller knew an earlier revision.
@@ -342,8 +384,9 @@ pub fn explain(
         && let Some(instance) = refusal.instance_id
     {
         let winner = winner(spi, caller, instance, expected + 1, wanted)?;
-        if refusal.attempts == 1 {
-            count_late(caller, instance, winner.as_ref());
+        // A dry run is nobody's attempt.
+        if refusal.attempts == 1 && !spi.only_reads() {
+            count_late(spi, caller, instance, wanted.mode, winner.as_ref())?;
         }
         refusal.winner = winner.map(|(winner, _)| winner);
     }
@@ -352,12 +395,25 @@ pub fn explain(
 
 /// Counts a command that was outdated before its first attempt: a race if that has only just
 /// happened. One that lost an attempt has been counted there.
-fn count_late(caller: &Caller, instance: Uuid, winner: Option<&(Winner, i64)>) {
-    let mut heat = Heat::of(Key::instance(&caller.tenant, instance), true);
+fn count_late(
+    spi: &Spi,
+    caller: &Caller,
+    instance: Uuid,
+    forced: Option<LockMode>,
+    winner: Option<&(Winner, i64)>,
+) -> Result<(), Report> {
+    let Some(row) = store::read_instance(spi, &caller.tenant, instance)? else {
+        return Ok(());
+    };
+    let definition = definitions::pinned(spi, &caller.tenant, row.definition_id)?;
+    let mode = gate::mode(forced, &definition.machine);
+    let key = Key::instance(&caller.tenant, instance);
+    let mut heat = Heat::of(key, mode == LockMode::Adaptive);
     match winner {
         Some((_, age_ms)) if *age_ms < RACE_MS => heat.raced(),
         _ => heat.stale(),
     }
+    Ok(())
 }
 
 /// The command that made a revision, and how long ago that was, in ms.
@@ -395,7 +451,7 @@ fn winner(
 }
 
 thread_local! {
-    static IN_PROGRESS: RefCell<Vec<Uuid>> = const { RefCell::new(Vec::new()) };
+    static IN_PROGRESS: RefCell<HashSet<Uuid>> = RefCell::default();
 }
 
 /// Marks an instance as being worked on in this backend, until dropped.
@@ -405,11 +461,10 @@ impl InProgress {
     /// 27000 if a trigger of the user's re-enters an instance whose command is not finished.
     pub fn enter(id: Uuid) -> Result<InProgress, Failure> {
         IN_PROGRESS.with_borrow_mut(|instances| {
-            if instances.contains(&id) {
+            if !instances.insert(id) {
                 let message = "a trigger called a command on an instance already in progress";
                 return Err(trigger_interfered(message));
             }
-            instances.push(id);
             Ok(InProgress(id))
         })
     }
@@ -417,6 +472,6 @@ impl InProgress {
 
 impl Drop for InProgress {
     fn drop(&mut self) {
-        IN_PROGRESS.with_borrow_mut(|instances| instances.retain(|id| *id != self.0));
+        IN_PROGRESS.with_borrow_mut(|instances| instances.remove(&self.0));
     }
 }

@@ -11,14 +11,18 @@ use workflow_core::refusal::Refusal;
 
 use crate::engine::clock;
 use crate::engine::command::{self, Command};
+use crate::engine::delivery::remove;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::identity::Caller;
 use crate::engine::instance::{self, Approach, Effect, InProgress};
+use crate::engine::worker::{Place, Progress};
 use crate::engine::write::{self, Ending, Remarks, Scene};
+use crate::pg::backend;
 use crate::pg::report::{self, Report};
+use crate::pg::spi::Spi;
 use crate::pg::subtransaction::{self, Caught};
 use crate::pg::value::{Time, Value};
-use crate::pg::wait::Budget;
+use crate::settings;
 use crate::store::statements;
 
 /// Sets the timers of the state a plan comes to rest in.
@@ -105,11 +109,32 @@ fn set_all(
     Ok(())
 }
 
+/// Fires what is due in the next tenant that has something due: a job of the background worker.
+pub fn run_next_tenant(spi: &Spi, place: &mut Place) -> Result<Progress, Failure> {
+    let now = clock::now()?;
+    let next = [Value::Text(&place.tenant), Value::Time(now)];
+    let Some(row) = spi.one(&statements::NEXT_TENANT_DUE, &next) else {
+        let again = std::mem::take(place).again;
+        return Ok(if again {
+            Progress::More
+        } else {
+            Progress::Done
+        });
+    };
+    place.tenant = row.text(0)?;
+    let limit = settings::worker_batch();
+    let caller = Caller::timer(place.tenant.clone(), backend::session_role());
+    let outcomes = run_due(&caller, spi, limit)?;
+    place.again |= outcomes.len() as i32 >= limit;
+    Ok(Progress::More)
+}
+
 /// A timer that was found due.
 struct Timer {
     instance: Uuid,
     entered_revision: i64,
     event: String,
+    next_at: Time,
 }
 
 impl Timer {
@@ -139,44 +164,60 @@ impl Effect for Due {
 /// Stale timers that are removed for each one that may fire: they cost a row and nothing else.
 const SWEPT_PER_ROW: i32 = 10;
 
-/// Fires timers of a tenant that are due, and removes those whose visit is over. Never waits.
-pub fn run_due(
-    caller: &Caller,
-    spi: &crate::pg::spi::Spi,
-    limit: i32,
-) -> Result<Vec<Outcome>, Failure> {
+/// Fires timers of a tenant that are due, and removes those whose visit is over; sees to events that
+/// nobody waits for. Never waits.
+pub fn run_due(caller: &Caller, spi: &Spi, limit: i32) -> Result<Vec<Outcome>, Failure> {
     let now = clock::now()?;
-    let command = Command {
-        name: "wf_run_due",
-        spi,
-        caller: caller.as_timer(),
-        budget: Budget::new(0, false),
-        request: None,
-    };
-    let picked = spi.run(
-        &statements::DUE_TIMERS,
-        &[command.tenant(), Value::Time(now), Value::Int(limit)],
-    );
-    let timers = picked
-        .rows()
-        .map(|row| {
-            Ok(Timer {
-                instance: row.uuid(0)?,
-                entered_revision: row.bigint(1)?,
-                event: row.text(2)?,
-            })
-        })
-        .collect::<Result<Vec<Timer>, Report>>()?;
+    let command = Command::unattended("wf_run_due", spi, caller.as_timer());
     let mut outcomes = Vec::new();
-    for timer in &timers {
-        outcomes.extend(run_one(&command, timer, now)?);
+    let mut last = Timer {
+        instance: Uuid::nil(),
+        entered_revision: 0,
+        event: String::new(),
+        next_at: Time::BEGINNING,
+    };
+    // Those that others have locked must not keep the ones behind them waiting.
+    while (outcomes.len() as i32) < limit {
+        let timers = pick(&command, now, limit - outcomes.len() as i32, &last)?;
+        for timer in &timers {
+            outcomes.extend(run_one(&command, timer, now)?);
+        }
+        match timers.into_iter().last() {
+            Some(timer) => last = timer,
+            None => break,
+        }
     }
     let sweep = limit.saturating_mul(SWEPT_PER_ROW);
     spi.run(
         &statements::SWEEP_TIMERS,
         &[command.tenant(), Value::Time(now), Value::Int(sweep)],
     );
+    remove::upkeep(&command)?;
     Ok(outcomes)
+}
+
+fn pick(command: &Command<'_>, now: Time, limit: i32, after: &Timer) -> Result<Vec<Timer>, Report> {
+    let picked = command.spi.run(
+        &statements::DUE_TIMERS,
+        &[
+            command.tenant(),
+            Value::Time(now),
+            Value::Int(limit),
+            Value::Time(after.next_at),
+            Value::Uuid(after.instance),
+            Value::Bigint(after.entered_revision),
+            Value::Text(&after.event),
+        ],
+    );
+    let timers = picked.rows().map(|row| {
+        Ok(Timer {
+            instance: row.uuid(0)?,
+            entered_revision: row.bigint(1)?,
+            event: row.text(2)?,
+            next_at: row.time(3)?,
+        })
+    });
+    timers.collect()
 }
 
 /// `None` if the timer is somebody else's now, or its visit is over.

@@ -9,7 +9,7 @@ use crate::pg::guard;
 use crate::pg::report::Report;
 use crate::pg::spi::Spi;
 use crate::pg::value::{Jsonb, Value};
-use crate::store::statements;
+use crate::store::{self, statements};
 
 use uuid::Uuid;
 
@@ -115,7 +115,8 @@ impl<'a> ServerWorld<'a> {
         Ok(self.loaded.as_ref().expect("just loaded"))
     }
 
-    fn evaluate(&mut self, path: &str, at: &Standing<'_>) -> Result<Truth, Report> {
+    /// What paths are looked up in; `None` if the server gives none.
+    fn document(&mut self, at: &Standing<'_>) -> Result<Option<Jsonb>, Report> {
         let spi = self.spi;
         let payload = Value::optional(self.payload, Value::Jsonb);
         let (content, version) = match self.material {
@@ -133,9 +134,18 @@ impl<'a> ServerWorld<'a> {
                 Value::Int(version),
             ],
         );
-        match document {
-            Some(row) => Ok(guard::test(path, &row.jsonb(0)?)),
-            None => Ok(Truth::Unknown),
+        document.map(|row| row.jsonb(0)).transpose()
+    }
+
+    fn evaluate(&mut self, path: &str, at: &Standing<'_>) -> Result<Truth, Report> {
+        let document = self.document(at)?;
+        Ok(document.map_or(Truth::Unknown, |document| guard::test(path, &document)))
+    }
+
+    fn look_up(&mut self, path: &str, at: &Standing<'_>) -> Result<Option<String>, Report> {
+        match self.document(at)? {
+            Some(document) => guard::only_value(path, &document),
+            None => Ok(None),
         }
     }
 }
@@ -191,6 +201,30 @@ impl World for ServerWorld<'_> {
             Err(report) => {
                 self.error.get_or_insert(report);
                 Lease::Lost(String::new())
+            }
+        }
+    }
+
+    fn value(&mut self, path: &str, at: &Standing<'_>) -> Option<String> {
+        if self.error.is_some() {
+            return None;
+        }
+        self.look_up(path, at).unwrap_or_else(|report| {
+            self.error = Some(report);
+            None
+        })
+    }
+
+    fn balance(&mut self, resource: &str) -> Option<i64> {
+        if self.error.is_some() {
+            return None;
+        }
+        let tenant = &self.caller.tenant;
+        match store::read_resource(self.spi, tenant, resource) {
+            Ok(balance) => balance,
+            Err(report) => {
+                self.error = Some(report);
+                None
             }
         }
     }

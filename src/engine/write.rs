@@ -7,9 +7,11 @@ use workflow_core::outcome::Outcome;
 
 use crate::engine::clock;
 use crate::engine::command::Command;
+use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::Effect;
 use crate::engine::lease::check::Presented;
+use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::settings;
@@ -270,10 +272,10 @@ fn record_step(
             Value::Uuid(scene.instance),
             Value::Bigint(revision),
             Value::Text(step.kind.as_str()),
-            from_state.clone(),
-            to_state.clone(),
-            event.clone(),
-            decision.clone(),
+            from_state,
+            to_state,
+            event,
+            decision,
             Value::Int(step.round),
             Value::Int(scene.material_version),
             Value::Int(scene.definition.version),
@@ -281,7 +283,7 @@ fn record_step(
             Value::Text(&command.caller.actor),
             Value::Text(command.caller.proof),
             Value::optional(remarks.comment, Value::Text),
-            payload.clone(),
+            payload,
             command.request_key(),
             Value::Time(scene.at),
             Value::optional(remarks.on_behalf_of, Value::Text),
@@ -292,9 +294,24 @@ fn record_step(
     if written.count() != 1 {
         return Err(trigger_interfered("a trigger kept a history row out"));
     }
+    let origin = Origin {
+        instance: scene.instance,
+        revision,
+    };
+    resource::record(command, &step.movements, origin)?;
     if !step.publish {
         return Ok(());
     }
+    let circumstances = Circumstances {
+        instance: scene.instance,
+        application: scene.application,
+        definition: scene.definition,
+        material_version: scene.material_version,
+        revision,
+        actor: &command.caller.actor,
+        payload: remarks.payload,
+    };
+    let image = event::image(step, &circumstances);
     let trace = settings::traceparent()?;
     let published = command.spi.run(
         &statements::INSERT_OUTBOX,
@@ -303,19 +320,9 @@ fn record_step(
             Value::Uuid(Uuid::now_v7()),
             Value::Text(&scene.definition.name),
             Value::Uuid(scene.instance),
-            Value::Text(step.event.as_deref().unwrap_or(step.kind.as_str())),
-            Value::Uuid(scene.application),
-            Value::Int(scene.definition.version),
+            Value::Text(event::name(step)),
+            Value::Jsonb(&image),
             Value::Bigint(revision),
-            Value::Text(step.kind.as_str()),
-            event,
-            from_state,
-            to_state,
-            decision,
-            Value::Int(step.round),
-            Value::Int(scene.material_version),
-            Value::Text(&command.caller.actor),
-            payload,
             Value::Time(scene.at),
             Value::optional(trace.as_deref(), Value::Text),
         ],

@@ -23,10 +23,28 @@ pub fn keeps_snapshot() -> bool {
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
 }
 
+/// Whether the transaction goes on after the present statement.
+pub fn in_transaction_block() -> bool {
+    // SAFETY: only looks at the transaction.
+    unsafe { pg_sys::IsTransactionBlock() }
+}
+
 /// Whether the transaction has written, or holds the lock of a row: either gives it an id.
 pub fn holds_locks() -> bool {
     // SAFETY: a look at this backend's transaction.
     unsafe { pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId }
+}
+
+/// Whether what a row carries as its locker is a transaction, and one that is older than another.
+/// A number that may stand for a set of transactions is taken for young: the row does not say which
+/// of the two it is.
+pub fn is_older(locker: u32, transaction: u32) -> bool {
+    let (mut oldest, mut next) = (0.into(), 0.into());
+    // SAFETY: reads both ends of the numbers that stand for sets.
+    unsafe { pg_sys::ReadMultiXactIdRange(&mut oldest, &mut next) };
+    let is_set =
+        locker.wrapping_sub(u32::from(oldest)) < u32::from(next).wrapping_sub(oldest.into());
+    !is_set && (locker.wrapping_sub(transaction) as i32) < 0
 }
 
 /// The database of this backend.
@@ -45,6 +63,24 @@ pub fn hash(bytes: &[u8], seed: u64) -> u64 {
 pub fn session_role() -> Oid {
     // SAFETY: a plain variable of this backend.
     unsafe { pg_sys::GetSessionUserId() }
+}
+
+/// The role that SET ROLE made of it; SECURITY DEFINER functions leave it as it is.
+pub fn outer_role() -> Oid {
+    // SAFETY: a plain variable of this backend.
+    unsafe { pg_sys::GetOuterUserId() }
+}
+
+/// Value of a setting of somebody else, if there is one and it is not empty.
+pub fn setting_of_others(name: &CStr) -> Result<Option<String>, Report> {
+    // SAFETY: gives a C string that lives until the setting changes, or NULL for one that is unknown.
+    let value = unsafe { pg_sys::GetConfigOption(name.as_ptr(), true, false) };
+    if value.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as above; it is copied here.
+    let value = text::from_server(unsafe { CStr::from_ptr(value) }.to_bytes())?;
+    Ok(Some(value).filter(|value| !value.is_empty()))
 }
 
 /// Name of a role.

@@ -1,6 +1,6 @@
-//! Guards: SQL/JSON path predicates, evaluated by PostgreSQL's own `jsonb_path_match`.
+//! Guards and other paths of a definition, evaluated by PostgreSQL's own SQL/JSON path functions.
 //!
-//! Both functions called here are pure: what they do depends on their arguments alone and leaves
+//! All functions called here are pure: what they do depends on their arguments alone and leaves
 //! nothing behind but memory. So their errors may be caught without a subtransaction.
 
 use pgrx::pg_sys::panic::CaughtError;
@@ -10,8 +10,9 @@ use workflow_core::decide::Truth;
 use workflow_core::definition::strict_path;
 use workflow_core::sqlstate::SqlState;
 
+use super::report::Report;
 use super::text;
-use super::value::{Jsonb, Value};
+use super::value::{self, Jsonb, Value};
 
 /// Whether a guard can be evaluated; if not, why.
 pub fn check(guard: &str) -> Result<(), String> {
@@ -27,7 +28,7 @@ pub fn check(guard: &str) -> Result<(), String> {
     })?;
     if names_a_variable(&canonical) {
         return Err(
-            "a guard has no variables; it looks at $.material, $.payload, $.instance".into(),
+            "a path has no variables; it looks at $.material, $.payload, $.instance".into(),
         );
     }
     Ok(())
@@ -52,6 +53,36 @@ pub fn test(guard: &str, document: &Jsonb) -> Truth {
         Ok(Some(_)) => Truth::False,
         Ok(None) | Err(_) => Truth::Unknown,
     }
+}
+
+/// The JSON text of the one value that a path leads to; `None` if it leads to none, or to several,
+/// or the look-up fails for the document.
+pub fn only_value(path: &str, document: &Jsonb) -> Result<Option<String>, Report> {
+    let found = pure(|| {
+        let (document, _) = Value::Jsonb(document).to_datum();
+        let (variables, _) = Value::Json("{}").to_datum();
+        let arguments = [
+            Some(document),
+            Some(parse(path)),
+            Some(variables),
+            Some(Datum::from(false)),
+        ];
+        // SAFETY: the argument types are those of jsonb_path_query_array: jsonb, jsonpath, jsonb,
+        // boolean. It gives a jsonb array, of which jsonb_array_length tells the length.
+        unsafe {
+            let array = direct_function_call_as_datum(pg_sys::jsonb_path_query_array, &arguments)?;
+            let length = direct_function_call_as_datum(pg_sys::jsonb_array_length, &[Some(array)])?;
+            (length.value() == 1).then(|| value::read_jsonb(array))
+        }
+    });
+    let Ok(Some(array)) = found else {
+        return Ok(None);
+    };
+    let text = array.to_json()?;
+    let only = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    Ok(only.map(str::to_owned))
 }
 
 /// Outside strict mode a missing key would make a comparison false instead of unknown.

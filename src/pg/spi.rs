@@ -102,6 +102,11 @@ impl Spi {
         Spi { read_only }
     }
 
+    /// Whether this connection is a reader's.
+    pub fn only_reads(&self) -> bool {
+        self.read_only
+    }
+
     /// Runs a statement to its end.
     ///
     /// A survey runs without JIT compilation: the cost estimates of a query over JSON are far off,

@@ -18,7 +18,7 @@ pub fn run<T, E>(block: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
 }
 
 /// An error of PostgreSQL that was kept to the subtransaction it came from.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Caught {
     /// SQLSTATE.
     pub code: String,
@@ -46,7 +46,7 @@ pub fn isolate<T, E>(block: impl FnOnce() -> Result<T, E>) -> Result<Result<T, E
 }
 
 /// Six bits a character, the first one lowest.
-fn unpack(packed: i32) -> String {
+pub(super) fn unpack(packed: i32) -> String {
     let character = |i: i32| char::from((packed >> (6 * i) & 0x3F) as u8 + b'0');
     (0..5).map(character).collect()
 }

@@ -290,6 +290,11 @@ pub unsafe fn read_uuids(datum: Datum) -> Vec<Option<Uuid>> {
 }
 
 impl Jsonb {
+    /// A document from its whole varlena.
+    pub(super) fn from_image(image: &[u8]) -> Jsonb {
+        Jsonb(image.to_vec())
+    }
+
     /// The binary image: equal for documents that differ only in key order and white space.
     pub fn image(&self) -> &[u8] {
         &self.0
@@ -309,6 +314,9 @@ impl Jsonb {
 }
 
 impl Time {
+    /// Before every moment.
+    pub const BEGINNING: Time = Time(i64::MIN);
+
     /// `-infinity`
     pub const BEFORE_ALL: Time = Time(i64::MIN);
     /// `infinity`

@@ -35,6 +35,22 @@ impl Budget {
         }
     }
 
+    /// The same budget where running out must leave the transaction usable.
+    pub fn keeping_transaction(&self) -> Budget {
+        Budget {
+            subtransaction: true,
+            ..*self
+        }
+    }
+
+    /// The same budget for waits in a subtransaction of the caller's, who undoes it after `TimedOut`.
+    pub fn without_subtransaction(&self) -> Budget {
+        Budget {
+            subtransaction: false,
+            ..*self
+        }
+    }
+
     /// What is left; zero once it is spent.
     pub fn remaining(&self) -> Duration {
         self.total.saturating_sub(self.started.elapsed())
@@ -165,10 +181,14 @@ pub enum LockKind {
     Gate = 16,
     /// A lease key while it is taken.
     Lease = 48,
+    /// The first place in the queue before it.
+    GateQueue = 17,
     /// A message while the transaction that carries it out is open.
     Message = 32,
     /// The list of a tenant's consumers, while it changes; shared by those who rest on it.
     Consumers = 33,
+    /// The name of a resource while it is made.
+    ResourceName = 49,
 }
 
 /// A transaction-level advisory lock in a space that SQL functions cannot reach (they use 1 and 2
@@ -215,6 +235,33 @@ impl KeyLock {
     /// Takes the lock to the end of the transaction, if nobody holds it.
     pub fn try_take(&self) -> bool {
         self.acquire(true)
+    }
+
+    /// Takes the lock, for however long that takes.
+    pub fn wait(&self) {
+        self.acquire(false);
+    }
+
+    /// Gives the lock back before the end of the transaction.
+    pub fn release(&self) {
+        // SAFETY: the complete tag of a lock that this transaction has taken.
+        unsafe { pg_sys::LockRelease(&self.0, pg_sys::ExclusiveLock as i32, false) };
+    }
+
+    /// Waits until a transaction that holds the lock has ended, without asking for the lock. False if
+    /// there is none (any more).
+    pub fn await_holder(&self) -> bool {
+        let mut count = 0;
+        // SAFETY: gives a palloc'd list of `count` transactions.
+        unsafe {
+            let mode = pg_sys::ExclusiveLock as i32;
+            let holders = pg_sys::GetLockConflicts(&self.0, mode, &mut count);
+            if count > 0 {
+                pg_sys::VirtualXactLock(*holders, true);
+            }
+            pg_sys::pfree(holders.cast());
+        }
+        count > 0
     }
 
     /// Where the lock stands in the order in which several of a kind are taken.

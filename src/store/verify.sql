@@ -47,7 +47,9 @@ WITH i AS (
                         x.value OPERATOR(pg_catalog.#>>) '{}'),
                x.value OPERATOR(pg_catalog.#>>) '{meta,decision}')::pg_catalog.text AS key,
            COALESCE(x.value OPERATOR(pg_catalog.#>>) '{meta,publish}', 'true')
-               OPERATOR(pg_catalog.=) 'true' AS published
+               OPERATOR(pg_catalog.=) 'true' AS published,
+           COALESCE(x.value OPERATOR(pg_catalog.#>) '{meta,consume}',
+                    x.value OPERATOR(pg_catalog.#>) '{meta,restock}') IS NOT NULL AS moves
       FROM branches b
      CROSS JOIN LATERAL pg_catalog.jsonb_array_elements(b.list) x(value)
 ), machines AS MATERIALIZED (
@@ -58,14 +60,16 @@ WITH i AS (
            pg_catalog.jsonb_object_agg(e.key, e.published)
                FILTER (WHERE e.published) AS may_publish,
            pg_catalog.jsonb_object_agg(e.key, e.published)
-               FILTER (WHERE NOT e.published) AS may_keep
+               FILTER (WHERE NOT e.published) AS may_keep,
+           pg_catalog.jsonb_object_agg(e.key, e.moves) FILTER (WHERE e.moves) AS may_move,
+           pg_catalog.jsonb_object_agg(e.key, e.moves) FILTER (WHERE NOT e.moves) AS may_rest
       FROM edges e
      GROUP BY e.tenant_id, e.name, e.version
 ), steps AS (
     SELECT h.tenant_id, h.instance_id, h.revision, h.from_state, h.to_state, h.event,
            pg_catalog.jsonb_build_array(h.from_state, h.event, h.to_state,
                                         h.decision::pg_catalog.text)::pg_catalog.text AS key,
-           m.some, m.may_publish, m.may_keep
+           m.some, m.may_publish, m.may_keep, m.may_move, m.may_rest
       FROM h
       JOIN i ON i.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
             AND i.id OPERATOR(pg_catalog.=) h.instance_id
@@ -81,7 +85,9 @@ WITH i AS (
     SELECT s.tenant_id, s.instance_id, s.revision, s.from_state, s.to_state, s.event,
            COALESCE(s.some OPERATOR(pg_catalog.?) s.key, false) AS known,
            COALESCE(s.may_publish OPERATOR(pg_catalog.?) s.key, false) AS may_publish,
-           COALESCE(s.may_keep OPERATOR(pg_catalog.?) s.key, false) AS may_keep
+           COALESCE(s.may_keep OPERATOR(pg_catalog.?) s.key, false) AS may_keep,
+           COALESCE(s.may_move OPERATOR(pg_catalog.?) s.key, false) AS may_move,
+           COALESCE(s.may_rest OPERATOR(pg_catalog.?) s.key, false) AS may_rest
       FROM steps s
 ), t AS (
     SELECT *
@@ -271,6 +277,67 @@ SELECT 5, 'unpublished_steps_have_none', w.tenant_id, w.instance_id,
         AND x.aggregateid OPERATOR(pg_catalog.=) w.instance_id::pg_catalog.text
         AND x.revision OPERATOR(pg_catalog.=) w.revision
  WHERE w.may_keep AND NOT w.may_publish
+UNION ALL
+SELECT 7, 'moves_add_up', r.tenant_id, NULL,
+       pg_catalog.format('%s has %s after %s moves; the %s there are add up to %s', r.key, r.balance,
+                         r.moves, c.moves, c.total)
+  FROM workflow.resources r
+ CROSS JOIN LATERAL (
+        SELECT pg_catalog.count(*) AS moves, COALESCE(pg_catalog.sum(m.quantity), 0) AS total
+          FROM workflow.resource_moves m
+         WHERE m.tenant_id OPERATOR(pg_catalog.=) r.tenant_id
+           AND m.key OPERATOR(pg_catalog.=) r.key) c
+ WHERE ($1 IS NULL OR r.tenant_id OPERATOR(pg_catalog.=) $1)
+   AND $2 IS NULL
+   AND NOT (r.balance OPERATOR(pg_catalog.>=) 0
+            AND c.moves OPERATOR(pg_catalog.=) r.moves
+            AND c.total OPERATOR(pg_catalog.=) r.balance::pg_catalog.numeric)
+UNION ALL
+SELECT 7, 'ledger_without_gap', l.tenant_id, NULL,
+       pg_catalog.format('%s: row %s is move %s, %s after %s make %s', l.key, l.place, l.move,
+                         l.quantity, l.before, l.balance)
+  FROM (SELECT m.tenant_id, m.key, m.move, m.quantity, m.balance,
+               pg_catalog.row_number() OVER w AS place,
+               pg_catalog.lag(m.balance, 1, 0::pg_catalog.int8) OVER w AS before
+          FROM workflow.resource_moves m
+         WHERE ($1 IS NULL OR m.tenant_id OPERATOR(pg_catalog.=) $1)
+           AND $2 IS NULL
+        WINDOW w AS (PARTITION BY m.tenant_id, m.key ORDER BY m.move)) l
+ WHERE NOT (l.place OPERATOR(pg_catalog.=) l.move
+            AND l.balance OPERATOR(pg_catalog.>=) 0
+            AND (l.balance OPERATOR(pg_catalog.-) l.quantity) OPERATOR(pg_catalog.=) l.before)
+UNION ALL
+SELECT 7, 'moves_belong_to_a_resource', m.tenant_id, NULL,
+       pg_catalog.format('move %s of %s, which is no resource of this tenant', m.move, m.key)
+  FROM workflow.resource_moves m
+ WHERE ($1 IS NULL OR m.tenant_id OPERATOR(pg_catalog.=) $1)
+   AND $2 IS NULL
+   AND NOT EXISTS (SELECT FROM workflow.resources r
+                    WHERE r.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                      AND r.key OPERATOR(pg_catalog.=) m.key)
+UNION ALL
+SELECT 7, 'steps_have_moves', w.tenant_id, w.instance_id,
+       pg_catalog.format('revision %s takes or gives back, and the ledger has nothing of it',
+                         w.revision)
+  FROM walked w
+ WHERE w.may_move AND NOT w.may_rest
+   AND NOT EXISTS (SELECT FROM workflow.resource_moves m
+                    WHERE m.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+                      AND m.instance_id OPERATOR(pg_catalog.=) w.instance_id
+                      AND m.revision OPERATOR(pg_catalog.=) w.revision)
+UNION ALL
+-- The ledger outlives an instance that is purged.
+SELECT 7, 'moves_belong_to_a_step', m.tenant_id, m.instance_id,
+       pg_catalog.format('move %s of %s: revision %s is no step along an edge', m.move, m.key,
+                         m.revision)
+  FROM workflow.resource_moves m
+  JOIN i ON i.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+        AND i.id OPERATOR(pg_catalog.=) m.instance_id
+ WHERE NOT EXISTS (SELECT FROM h
+                    WHERE h.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
+                      AND h.instance_id OPERATOR(pg_catalog.=) m.instance_id
+                      AND h.revision OPERATOR(pg_catalog.=) m.revision
+                      AND h.step OPERATOR(pg_catalog.=) 'edge'::workflow.step)
 UNION ALL
 SELECT 5, 'what_is_delivered_is_an_event', w.tenant_id, w.instance_id,
        pg_catalog.format('%s waits for revision %s, which is not in the outbox', w.who, w.revision)

@@ -1,5 +1,6 @@
 //! Steps follow each other: after an entry the `always` edges of the state entered are tried.
 
+use super::draws;
 use super::{Instance, Plan, Rejection, Standing, Step, StepKind, Truth, World};
 use crate::definition::{Definition, Edge, StateId};
 use crate::refusal::{Reason, Refusal};
@@ -34,9 +35,28 @@ impl<'a> Chain<'a> {
     }
 
     /// A step along an edge.
-    pub(super) fn follow(&mut self, from: StateId, edge: &Edge) {
+    pub(super) fn follow(
+        &mut self,
+        from: StateId,
+        edge: &Edge,
+        world: &mut impl World,
+    ) -> Result<(), Rejection> {
+        let movements = if edge.draws.is_empty() {
+            Vec::new()
+        } else {
+            let standing = Standing {
+                state: &self.definition.states[from].name,
+                revision: self.revision,
+                round: self.round,
+            };
+            draws::resolve(self.instance, &edge.draws, &standing, world)?
+        };
         self.push(StepKind::Edge, Some(from), edge.target, Some(edge));
+        if let Some(step) = self.steps.last_mut() {
+            step.movements = movements;
+        }
         self.enter();
+        Ok(())
     }
 
     /// New material, with or without a move.
@@ -75,6 +95,7 @@ impl<'a> Chain<'a> {
             decision: edge.and_then(|edge| edge.decision),
             round: self.round.max(1),
             publish: edge.is_none_or(|edge| edge.publish),
+            movements: Vec::new(),
         });
     }
 
@@ -96,7 +117,7 @@ impl<'a> Chain<'a> {
             };
             let always = state.always.iter();
             match first_true(self.instance, always, &standing, world)? {
-                Some(edge) => self.follow(here, edge),
+                Some(edge) => self.follow(here, edge, world)?,
                 None => break,
             }
         }

@@ -2,6 +2,7 @@
 
 use super::authority::{authorize, direct};
 use super::chain::{Chain, first_true, guard_refused};
+use super::draws::settle;
 use super::work::check_lease;
 use super::{Instance, Plan, Rejection, World};
 use crate::definition::{Definition, Edge, OnSupersede, StateId};
@@ -203,7 +204,10 @@ pub fn actions(
             material_version: Some(instance.material_version),
         };
         let (target, blocker) = match send(definition, instance, &command, world) {
-            Ok(plan) => (plan.first().to, None),
+            Ok(plan) => {
+                let short = settle(plan.movements(), |resource| world.balance(resource));
+                (plan.first().to, short.err().map(|refusal| refusal.reason))
+            }
             // What is sent along is not known yet, and may make the guard true.
             Err(Rejection::Refused(refusal)) if waits_for_payload(&refusal) => (edge.target, None),
             Err(Rejection::Refused(refusal)) => (edge.target, Some(refusal.reason)),
@@ -224,8 +228,12 @@ fn waits_for_payload(refusal: &Refusal) -> bool {
         .extra
         .get("verdict")
         .is_some_and(|verdict| verdict == "unknown");
-    let guard = refusal.extra.get("guard").and_then(|guard| guard.as_str());
-    unknown && guard.is_some_and(|guard| guard.contains("payload"))
+    let paths = ["guard", "expression"].map(|key| refusal.extra.get(key)?.as_str());
+    unknown
+        && paths
+            .into_iter()
+            .flatten()
+            .any(|path| path.contains("payload"))
 }
 
 /// The event that a transition means, where the definition leaves no doubt.
@@ -353,7 +361,7 @@ pub(super) fn take(
     world: &mut impl World,
 ) -> Result<Plan, Rejection> {
     let mut chain = Chain::new(definition, instance);
-    chain.follow(from, edge);
+    chain.follow(from, edge, world)?;
     chain.settle(world)
 }
 

@@ -6,11 +6,14 @@
 //! not, nothing was done and the question is asked again.
 //!
 //! The order of the checks is part of the contract, so that the same command always gets the same
-//! answer: edge in the definition, role, lease, material, revision, closed, state, task, guards.
+//! answer: edge in the definition, role, lease, material, revision, closed, state, task, guards,
+//! resources.
 
+mod after;
 mod authority;
 mod chain;
 mod command;
+mod draws;
 mod seats;
 mod task;
 mod timer;
@@ -20,6 +23,8 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+pub use after::opens;
+pub use draws::{Movement, not_found, settle};
 pub use seats::{add_seat, remove_seat, withdraw};
 pub use work::exhaust;
 
@@ -142,6 +147,11 @@ pub trait World {
     }
     /// Evaluates a guard for the instance as it would stand at this point of the plan.
     fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth;
+    /// The JSON text of the one value that a path leads to, looked up where guards look; `None` if
+    /// it leads to none, or to several.
+    fn value(&mut self, path: &str, at: &Standing<'_>) -> Option<String>;
+    /// What is left of a resource, as far as it shows without its lock; `None` if there is none.
+    fn balance(&mut self, resource: &str) -> Option<i64>;
 }
 
 /// Where an instance stands while a plan is being made.
@@ -203,6 +213,8 @@ pub struct Step {
     pub round: i32,
     /// Whether it goes to the outbox.
     pub publish: bool,
+    /// What it gives to resources and takes from them.
+    pub movements: Vec<Movement>,
 }
 
 /// What a command does.
@@ -250,7 +262,8 @@ impl From<Refusal> for Rejection {
 }
 
 impl Instance {
-    fn position(&self) -> Position {
+    /// State, revision and material version as they are.
+    pub fn position(&self) -> Position {
         Position {
             state: Some(self.state.clone()),
             revision: Some(self.revision),

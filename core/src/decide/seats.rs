@@ -97,7 +97,7 @@ fn decide_removal<'i>(
         definition.states[here].branches(&last.event),
         world,
     )?;
-    chain.follow(here, edge);
+    chain.follow(here, edge, world)?;
     Ok((task, chain.settle(world)?))
 }
 

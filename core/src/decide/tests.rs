@@ -15,6 +15,8 @@ struct Desk {
     author: String,
     verdict: bool,
     guards: HashMap<String, Truth>,
+    values: HashMap<String, String>,
+    balances: HashMap<String, i64>,
     asked: Vec<(String, String, i64, i32)>,
 }
 
@@ -33,6 +35,14 @@ impl World for Desk {
 
     fn has_verdict(&mut self) -> bool {
         self.verdict
+    }
+
+    fn value(&mut self, path: &str, _: &Standing<'_>) -> Option<String> {
+        self.values.get(path).cloned()
+    }
+
+    fn balance(&mut self, resource: &str) -> Option<i64> {
+        self.balances.get(resource).copied()
     }
 
     fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth {
@@ -102,6 +112,7 @@ fn reviewer(guards: &[(&str, Truth)]) -> Desk {
             .map(|(guard, truth)| ((*guard).to_owned(), *truth))
             .collect(),
         asked: Vec::new(),
+        ..Desk::default()
     }
 }
 

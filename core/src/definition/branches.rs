@@ -81,6 +81,7 @@ impl<'s> Reader<'s> {
             decision: None,
             roles: Vec::new(),
             publish: true,
+            draws: Vec::new(),
         };
         let object = match value {
             Value::String(target) => {
@@ -166,7 +167,7 @@ impl<'s> Reader<'s> {
                 "not supported: guard objects (a guard is a SQL/JSON path predicate in a string)"
                     .to_owned()
             }
-            Some(Value::String(text)) => match fault_of_guard(text) {
+            Some(Value::String(text)) => match fault_of_path("a guard", text) {
                 None => return Guard::If(text.clone()),
                 Some(fault) => fault,
             },
@@ -198,6 +199,7 @@ impl<'s> Reader<'s> {
         }
         let publish = self.findings.flag(meta, "publish", path);
         edge.publish = publish.unwrap_or(true);
+        edge.draws = self.draws(meta, path);
         let (decision, roles) = match trigger {
             Trigger::Event(_) => return,
             Trigger::Always => (
@@ -227,21 +229,27 @@ impl Trigger<'_> {
     }
 }
 
-/// What is wrong with a guard, as far as it shows without PostgreSQL.
-fn fault_of_guard(text: &str) -> Option<String> {
+/// What is wrong with a guard or another path, as far as it shows without PostgreSQL.
+pub(super) fn fault_of_path(what: &str, text: &str) -> Option<String> {
     let first_word = text
         .trim_start()
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .next()
         .unwrap_or_default();
     if text.trim().is_empty() {
-        Some("a guard must not be empty; leave it out for a branch that is always taken".into())
+        let hint = match what {
+            "a guard" => "; leave it out for a branch that is always taken",
+            _ => "",
+        };
+        Some(format!("{what} must not be empty{hint}"))
     } else if text.len() > MAX_GUARD {
-        Some(format!("a guard must not be longer than {MAX_GUARD} bytes"))
+        Some(format!("{what} must not be longer than {MAX_GUARD} bytes"))
     } else if text.contains('\0') {
-        Some("a guard must not contain U+0000".into())
+        Some(format!("{what} must not contain U+0000"))
     } else if first_word.eq_ignore_ascii_case("lax") {
-        Some("a guard must not be `lax`: missing data has to refuse, so the mode is strict".into())
+        Some(format!(
+            "{what} must not be `lax`: missing data has to refuse, so the mode is strict"
+        ))
     } else {
         None
     }

@@ -16,6 +16,7 @@ pub(super) enum Place {
     Edge,
     EdgeMeta,
     Retry,
+    Draw,
 }
 
 /// Keys of the format that the engine does not act upon yet. Whoever builds one takes it from here
@@ -24,8 +25,6 @@ const NOT_BUILT_YET: &[(Place, &str)] = &[
     (Place::Machine, "context"),
     (Place::MachineMeta, "facts"),
     (Place::EdgeMeta, "assign"),
-    (Place::EdgeMeta, "consume"),
-    (Place::EdgeMeta, "restock"),
 ];
 
 const NESTED: &str = "nested states are not supported";
@@ -96,6 +95,8 @@ fn accepted(place: Place, key: &str) -> Option<Shape> {
         (Place::Seat, "name" | "roles" | "veto") => Shape::Read,
         (Place::Edge, "target" | "guard" | "meta") => Shape::Read,
         (Place::EdgeMeta, "decision" | "roles" | "publish") => Shape::Read,
+        (Place::EdgeMeta, "consume" | "restock") => Shape::Read,
+        (Place::Draw, "resource" | "quantity") => Shape::Read,
         (Place::Machine | Place::State, "tags") => Shape::Tags,
         (Place::Machine | Place::State | Place::Edge, "description") => Shape::Text,
         _ => return None,
@@ -162,5 +163,6 @@ fn prefix(place: Place) -> &'static str {
         Place::Task => "meta.task.",
         Place::Retry => "meta.retry.",
         Place::Seat => "meta.task.seats.",
+        Place::Draw => "meta.consume.",
     }
 }

@@ -36,6 +36,13 @@
 //! `self_approval` (default true) admits the submitter; `one_vote_each` (default true) keeps a
 //! person to one vote in a round; `due` is an ISO 8601 duration from the opening of the task.
 //!
+//! **`consume`** and **`restock`** of an edge take from resources and give back to them, in the
+//! transaction of the step: `{"resource": …, "quantity": …}`, or a list of these. A `resource` that
+//! begins with `$` and a `quantity` that is a string are SQL/JSON paths over what guards look at;
+//! what they lead to is looked up when the edge is taken, and refuses the command if it is not
+//! exactly one key, or one whole number above zero. An `always` edge may have both: then the step
+//! before it needs the resource as well.
+//!
 //! **`on_supersede`** has the default `"stay"`, and that is dangerous behind a verdict: an instance
 //! in APPROVED would stay approved over material that nobody has seen. Therefore the author has to
 //! say what is meant on every non-final state in which an earlier verdict may still be in force:
@@ -53,6 +60,7 @@
 mod after;
 mod branches;
 mod check;
+mod draws;
 mod duration;
 mod findings;
 mod keys;
@@ -64,6 +72,7 @@ mod states;
 mod supersede;
 mod tasks;
 
+pub use draws::fault_of_resource;
 pub use findings::{Finding, Severity};
 pub use model::*;
 pub use parse::{MAX_EDGES, MAX_STATES, parse};

@@ -140,6 +140,54 @@ pub struct Edge {
     pub roles: Vec<String>,
     /// Whether the step goes to the outbox (`meta.publish`, true unless the spec says false).
     pub publish: bool,
+    /// What the step gives back to resources and takes from them, in this order.
+    pub draws: Vec<Draw>,
+}
+
+/// What an edge takes from a resource, or gives back to it (`meta.consume`, `meta.restock`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draw {
+    /// Which of the two.
+    pub direction: Direction,
+    /// Key of the resource.
+    pub resource: Term<String>,
+    /// How much, more than nothing.
+    pub quantity: Term<i64>,
+    /// JSON pointer to this draw in the spec.
+    pub path: String,
+}
+
+impl Draw {
+    /// Its paths, each with the JSON pointer to it.
+    pub fn paths(&self) -> impl Iterator<Item = (&String, String)> {
+        let resource = match &self.resource {
+            Term::Path(path) => Some((path, format!("{}/resource", self.path))),
+            Term::Constant(_) => None,
+        };
+        let quantity = match &self.quantity {
+            Term::Path(path) => Some((path, format!("{}/quantity", self.path))),
+            Term::Constant(_) => None,
+        };
+        resource.into_iter().chain(quantity)
+    }
+}
+
+/// Out of a resource, or into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// `meta.consume`
+    Consume,
+    /// `meta.restock`
+    Restock,
+}
+
+/// A value that is given in the definition, or where to find it when the edge is taken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term<T> {
+    /// The value.
+    Constant(T),
+    /// SQL/JSON path over what guards look at.
+    Path(String),
 }
 
 /// What a verdict says.

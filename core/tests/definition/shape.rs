@@ -146,16 +146,6 @@ fn keys_that_wait_are_named() {
         ("", "context", "context"),
         ("/meta", "facts", "meta.facts"),
         ("/states/SUBMITTED/on/APPROVE/meta", "assign", "meta.assign"),
-        (
-            "/states/SUBMITTED/on/APPROVE/meta",
-            "consume",
-            "meta.consume",
-        ),
-        (
-            "/states/SUBMITTED/on/APPROVE/meta",
-            "restock",
-            "meta.restock",
-        ),
     ];
     let base = review_with("/meta", json!({}));
     let base = with(base, "/states/DRAFT/meta", json!({}));

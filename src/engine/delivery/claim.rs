@@ -7,6 +7,7 @@ use workflow_core::delivery::{self, Follower, Key, Waiting};
 
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, trigger_interfered};
+use crate::pg::backend;
 use crate::pg::report::Report;
 use crate::pg::spi::Row;
 use crate::pg::value::{Jsonb, Time, Value};
@@ -53,9 +54,12 @@ pub fn claim(
     let settled = consumers(command).try_share();
     if settled {
         remove::settle(command, UPKEEP)?;
-        distribute::distribute(command, limit.max(INSTANCES))?;
     }
-    let heads = lock_heads(command, consumer, limit)?;
+    let mut heads = lock_heads(command, consumer, limit)?;
+    let missing = limit - heads.len() as i32;
+    if settled && missing > 0 && distribute::distribute(command, batch(missing))? > 0 {
+        heads = lock_heads(command, consumer, limit)?;
+    }
     let max_attempts = settings::outbox_max_attempts();
     let choice = delivery::choose(&heads, max_attempts);
     if !choice.spent.is_empty() {
@@ -70,7 +74,7 @@ pub fn claim(
     }
     if keys.is_empty() {
         if settled {
-            remove::expired(command, UPKEEP)?;
+            remove::expired_now_and_then(command, UPKEEP)?;
         }
         return Ok(Vec::new());
     }
@@ -110,6 +114,16 @@ pub fn claim(
     }
     delivered.sort_by_key(|(instance, event)| (places.get(instance).copied(), event.revision));
     Ok(delivered.into_iter().map(|(_, event)| event).collect())
+}
+
+/// Of how many instances events are moved from the queue. Nobody else sees what is moved until the
+/// transaction ends: in one that may go on for long it is no more than what can be handed out.
+fn batch(missing: i32) -> i32 {
+    if backend::in_transaction_block() {
+        missing
+    } else {
+        missing.max(INSTANCES)
+    }
 }
 
 fn read(row: &Row) -> Result<Delivered, Report> {

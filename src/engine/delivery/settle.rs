@@ -23,7 +23,12 @@ fn lock_claimed(
     consumer: &str,
     claim: Uuid,
 ) -> Result<Vec<(Uuid, Key, i32)>, Report> {
-    let held = [command.tenant(), Value::Text(consumer), Value::Uuid(claim)];
+    let held = [
+        command.tenant(),
+        Value::Text(consumer),
+        Value::Uuid(claim),
+        Value::Time(Time::now()),
+    ];
     let locked = command.spi.run(&statements::LOCK_CLAIMED, &held);
     // Read after the locks, and once: a claim ends for all of its events at the same moment.
     let now = Time::now();

@@ -1,5 +1,9 @@
 //! What one consumer has in hand: events are claimed from the head of an instance, and given back or
 //! acknowledged by the claim that still holds them.
+//!
+//! Rows that are ours are looked up one by one, key by key, and written where they were found
+//! (`ctid`): a planner that knows nothing of a young table would go through all of it instead. For
+//! the same reason `texteq` stands where an operator would invite it to the wrong index.
 
 use pgrx::pg_sys::{
     INT4OID as INT, INT8ARRAYOID as BIGINTS, TEXTOID as TEXT, TIMESTAMPTZOID as TIME,
@@ -34,24 +38,28 @@ pub static LOCK_HEADS: Statement = Statement::queue(
 
 /// What follows heads that are ours, each with the one before it.
 pub static LOCK_SUCCESSORS: Statement = Statement::queue(
-    "SELECT d.instance_id, d.revision, d.attempt, d.claim IS NOT NULL,
-            NOT d.dead AND d.available_at OPERATOR(pg_catalog.<=) $5,
-            (SELECT e.revision
-               FROM workflow.deliveries e
-              WHERE e.tenant_id OPERATOR(pg_catalog.=) $1
-                AND e.consumer OPERATOR(pg_catalog.=) $2
-                AND e.instance_id OPERATOR(pg_catalog.=) d.instance_id
-                AND e.revision OPERATOR(pg_catalog.<) d.revision
-              ORDER BY e.revision DESC
-              LIMIT 1)
+    "SELECT d.instance_id, d.revision, d.attempt, d.claimed, d.free, d.previous
        FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4)) AS h (instance_id, revision)
-       JOIN workflow.deliveries d
-         ON d.tenant_id OPERATOR(pg_catalog.=) $1
-        AND d.consumer OPERATOR(pg_catalog.=) $2
-        AND d.instance_id OPERATOR(pg_catalog.=) h.instance_id
-        AND d.revision OPERATOR(pg_catalog.>) h.revision
-      LIMIT $6
-        FOR UPDATE OF d SKIP LOCKED",
+      CROSS JOIN LATERAL (
+            SELECT l.instance_id, l.revision, l.attempt, l.claim IS NOT NULL AS claimed,
+                   NOT l.dead AND l.available_at OPERATOR(pg_catalog.<=) $5 AS free,
+                   (SELECT e.revision
+                      FROM workflow.deliveries e
+                     WHERE e.tenant_id OPERATOR(pg_catalog.=) $1
+                       AND e.consumer OPERATOR(pg_catalog.=) $2
+                       AND e.instance_id OPERATOR(pg_catalog.=) l.instance_id
+                       AND e.revision OPERATOR(pg_catalog.<) l.revision
+                     ORDER BY e.revision DESC
+                     LIMIT 1) AS previous
+              FROM workflow.deliveries l
+             WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+               AND l.consumer OPERATOR(pg_catalog.=) $2
+               AND l.instance_id OPERATOR(pg_catalog.=) h.instance_id
+               AND l.revision OPERATOR(pg_catalog.>) h.revision
+             ORDER BY l.revision
+             LIMIT $6
+               FOR UPDATE SKIP LOCKED) d
+      LIMIT $6",
     &[TEXT, TEXT, UUIDS, BIGINTS, TIME, INT],
 );
 
@@ -59,39 +67,50 @@ pub static LOCK_SUCCESSORS: Statement = Statement::queue(
 pub static CLAIM: Statement = Statement::queue(
     "UPDATE workflow.deliveries d
         SET claim = $3, available_at = $4, attempt = d.attempt OPERATOR(pg_catalog.+) 1
-       FROM ROWS FROM (pg_catalog.unnest($5), pg_catalog.unnest($6)) AS k (instance_id, revision)
-       JOIN workflow.outbox o
-         ON o.tenant_id OPERATOR(pg_catalog.=) $1
-        AND o.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
-        AND o.revision OPERATOR(pg_catalog.=) k.revision
-      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
-        AND d.consumer OPERATOR(pg_catalog.=) $2
-        AND d.instance_id OPERATOR(pg_catalog.=) k.instance_id
-        AND d.revision OPERATOR(pg_catalog.=) k.revision
-     RETURNING k.instance_id, o.id, o.aggregatetype, o.aggregateid, o.type, o.payload, o.revision,
-            o.occurred_at, d.attempt",
+       FROM (SELECT r.ctid, k.instance_id, o.id, o.aggregatetype, o.aggregateid, o.type, o.payload,
+                    o.revision, o.occurred_at
+               FROM ROWS FROM (pg_catalog.unnest($5), pg_catalog.unnest($6))
+                    AS k (instance_id, revision)
+              CROSS JOIN LATERAL (SELECT l.ctid
+                                    FROM workflow.deliveries l
+                                   WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND l.consumer OPERATOR(pg_catalog.=) $2
+                                     AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                     AND l.revision OPERATOR(pg_catalog.=) k.revision
+                                  OFFSET 0) r
+              CROSS JOIN LATERAL (SELECT *
+                                    FROM workflow.outbox e
+                                   WHERE e.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND e.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
+                                     AND e.revision OPERATOR(pg_catalog.=) k.revision
+                                  OFFSET 0) o) ours
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.ctid OPERATOR(pg_catalog.=) ours.ctid
+     RETURNING ours.instance_id, ours.id, ours.aggregatetype, ours.aggregateid, ours.type,
+            ours.payload, ours.revision, ours.occurred_at, d.attempt",
     &[TEXT, TEXT, UUID, TIME, UUIDS, BIGINTS],
 );
 
 /// How many of these events there are.
 pub static COUNT_EVENTS: Statement = Statement::queue(
     "SELECT FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS k (instance_id, revision)
-       JOIN workflow.outbox o
-         ON o.tenant_id OPERATOR(pg_catalog.=) $1
-        AND o.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
-        AND o.revision OPERATOR(pg_catalog.=) k.revision",
+      CROSS JOIN LATERAL (SELECT FROM workflow.outbox e
+                           WHERE e.tenant_id OPERATOR(pg_catalog.=) $1
+                             AND e.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
+                             AND e.revision OPERATOR(pg_catalog.=) k.revision
+                          OFFSET 0) o",
     &[TEXT, UUIDS, BIGINTS],
 );
 
-/// Those of a claim's events that nobody else is at.
+/// Those of a claim's events that nobody else is at; none of a claim that was over at $4.
 pub static LOCK_CLAIMED: Statement = Statement::queue(
     "SELECT d.instance_id, d.revision, d.id, d.available_at, d.attempt
        FROM workflow.deliveries d
       WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
         AND d.claim OPERATOR(pg_catalog.=) $3
-        AND d.consumer OPERATOR(pg_catalog.=) $2
+        AND pg_catalog.texteq(d.consumer, $2)
+        AND d.available_at OPERATOR(pg_catalog.>) $4
         FOR UPDATE OF d SKIP LOCKED",
-    &[TEXT, TEXT, UUID],
+    &[TEXT, TEXT, UUID, TIME],
 );
 
 /// The event before each of these that is not acknowledged either.
@@ -112,11 +131,17 @@ pub static BEFORE: Statement = Statement::queue(
 /// Events that are ours and need not be handed out any more.
 pub static REMOVE_DELIVERIES: Statement = Statement::queue(
     "DELETE FROM workflow.deliveries d
-      USING ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4)) AS k (instance_id, revision)
-      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
-        AND d.consumer OPERATOR(pg_catalog.=) $2
-        AND d.instance_id OPERATOR(pg_catalog.=) k.instance_id
-        AND d.revision OPERATOR(pg_catalog.=) k.revision",
+      USING (SELECT r.ctid
+               FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4))
+                    AS k (instance_id, revision)
+              CROSS JOIN LATERAL (SELECT l.ctid
+                                    FROM workflow.deliveries l
+                                   WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND l.consumer OPERATOR(pg_catalog.=) $2
+                                     AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                     AND l.revision OPERATOR(pg_catalog.=) k.revision
+                                  OFFSET 0) r) ours
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.ctid OPERATOR(pg_catalog.=) ours.ctid",
     &[TEXT, TEXT, UUIDS, BIGINTS],
 );
 
@@ -125,11 +150,17 @@ pub static FAIL_DELIVERIES: Statement = Statement::queue(
     "UPDATE workflow.deliveries d
         SET claim = NULL, available_at = $5, failed_at = $6, error = $7,
             dead = $5 OPERATOR(pg_catalog.=) 'infinity'
-       FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4)) AS k (instance_id, revision)
-      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
-        AND d.consumer OPERATOR(pg_catalog.=) $2
-        AND d.instance_id OPERATOR(pg_catalog.=) k.instance_id
-        AND d.revision OPERATOR(pg_catalog.=) k.revision",
+       FROM (SELECT r.ctid
+               FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4))
+                    AS k (instance_id, revision)
+              CROSS JOIN LATERAL (SELECT l.ctid
+                                    FROM workflow.deliveries l
+                                   WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND l.consumer OPERATOR(pg_catalog.=) $2
+                                     AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                     AND l.revision OPERATOR(pg_catalog.=) k.revision
+                                  OFFSET 0) r) ours
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.ctid OPERATOR(pg_catalog.=) ours.ctid",
     &[TEXT, TEXT, UUIDS, BIGINTS, TIME, TIME, TEXT],
 );
 
@@ -137,11 +168,17 @@ pub static FAIL_DELIVERIES: Statement = Statement::queue(
 pub static RELEASE_DELIVERIES: Statement = Statement::queue(
     "UPDATE workflow.deliveries d
         SET claim = NULL, available_at = '-infinity', attempt = d.attempt OPERATOR(pg_catalog.-) 1
-       FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4)) AS k (instance_id, revision)
-      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
-        AND d.consumer OPERATOR(pg_catalog.=) $2
-        AND d.instance_id OPERATOR(pg_catalog.=) k.instance_id
-        AND d.revision OPERATOR(pg_catalog.=) k.revision",
+       FROM (SELECT r.ctid
+               FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4))
+                    AS k (instance_id, revision)
+              CROSS JOIN LATERAL (SELECT l.ctid
+                                    FROM workflow.deliveries l
+                                   WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND l.consumer OPERATOR(pg_catalog.=) $2
+                                     AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                     AND l.revision OPERATOR(pg_catalog.=) k.revision
+                                  OFFSET 0) r) ours
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.ctid OPERATOR(pg_catalog.=) ours.ctid",
     &[TEXT, TEXT, UUIDS, BIGINTS],
 );
 
@@ -149,22 +186,29 @@ pub static RELEASE_DELIVERIES: Statement = Statement::queue(
 pub static LOCK_DEAD: Statement = Statement::queue(
     "SELECT d.instance_id, d.revision, d.id
        FROM pg_catalog.unnest($3) k (id)
-       JOIN workflow.deliveries d
-         ON d.tenant_id OPERATOR(pg_catalog.=) $1
-        AND d.consumer OPERATOR(pg_catalog.=) $2
-        AND d.id OPERATOR(pg_catalog.=) k.id
-      WHERE d.dead
-        FOR UPDATE OF d SKIP LOCKED",
+      CROSS JOIN LATERAL (SELECT l.instance_id, l.revision, l.id
+                            FROM workflow.deliveries l
+                           WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                             AND pg_catalog.texteq(l.consumer, $2)
+                             AND l.id OPERATOR(pg_catalog.=) k.id
+                             AND l.dead
+                             FOR UPDATE SKIP LOCKED) d",
     &[TEXT, TEXT, UUIDS],
 );
 
 pub static REQUEUE: Statement = Statement::queue(
     "UPDATE workflow.deliveries d
         SET dead = false, available_at = '-infinity', attempt = 0
-       FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4)) AS k (instance_id, revision)
-      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
-        AND d.consumer OPERATOR(pg_catalog.=) $2
-        AND d.instance_id OPERATOR(pg_catalog.=) k.instance_id
-        AND d.revision OPERATOR(pg_catalog.=) k.revision",
+       FROM (SELECT r.ctid
+               FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4))
+                    AS k (instance_id, revision)
+              CROSS JOIN LATERAL (SELECT l.ctid
+                                    FROM workflow.deliveries l
+                                   WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND l.consumer OPERATOR(pg_catalog.=) $2
+                                     AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                     AND l.revision OPERATOR(pg_catalog.=) k.revision
+                                  OFFSET 0) r) ours
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.ctid OPERATOR(pg_catalog.=) ours.ctid",
     &[TEXT, TEXT, UUIDS, BIGINTS],
 );

@@ -2,7 +2,7 @@
 //! has been committed, and what nobody waits for any more.
 //!
 //! Each step locks in one statement, without waiting, and reads in the next. What it cannot lock,
-//! somebody else is at.
+//! somebody else is at. `OFFSET 0` keeps the planner from turning a look-up by key into anything else.
 
 use pgrx::pg_sys::{
     BOOLARRAYOID as BOOLS, INT4OID as INT, INT8ARRAYOID as BIGINTS, TEXTOID as TEXT,
@@ -90,12 +90,13 @@ pub static LOCK_QUEUE_HEADS: Statement = Statement::queue(
                              AND l.instance_id OPERATOR(pg_catalog.=) i.instance_id
                            ORDER BY l.revision
                            LIMIT 1) lowest
-       JOIN workflow.outbox_queue q
-         ON q.tenant_id OPERATOR(pg_catalog.=) $1
-        AND q.instance_id OPERATOR(pg_catalog.=) i.instance_id
-        AND q.revision OPERATOR(pg_catalog.=) lowest.revision
-      LIMIT $2
-        FOR UPDATE OF q SKIP LOCKED",
+      CROSS JOIN LATERAL (SELECT l.instance_id
+                            FROM workflow.outbox_queue l
+                           WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                             AND l.instance_id OPERATOR(pg_catalog.=) i.instance_id
+                             AND l.revision OPERATOR(pg_catalog.=) lowest.revision
+                             FOR UPDATE SKIP LOCKED) q
+      LIMIT $2",
     &[TEXT, INT],
 );
 
@@ -104,16 +105,16 @@ pub static LOCK_QUEUE_HEADS: Statement = Statement::queue(
 pub static DISTRIBUTE: Statement = Statement::queue(
     "WITH moved AS (
         DELETE FROM workflow.outbox_queue q
-         USING pg_catalog.unnest($2) k (instance_id)
-         CROSS JOIN LATERAL (SELECT f.revision
-                               FROM workflow.outbox_queue f
-                              WHERE f.tenant_id OPERATOR(pg_catalog.=) $1
-                                AND f.instance_id OPERATOR(pg_catalog.=) k.instance_id
-                              ORDER BY f.revision
-                              LIMIT $3) first
+         USING (SELECT f.ctid
+                  FROM pg_catalog.unnest($2) k (instance_id)
+                 CROSS JOIN LATERAL (SELECT l.ctid
+                                       FROM workflow.outbox_queue l
+                                      WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                        AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                      ORDER BY l.revision
+                                      LIMIT $3) f) first
          WHERE q.tenant_id OPERATOR(pg_catalog.=) $1
-           AND q.instance_id OPERATOR(pg_catalog.=) k.instance_id
-           AND q.revision OPERATOR(pg_catalog.=) first.revision
+           AND q.ctid OPERATOR(pg_catalog.=) first.ctid
          RETURNING q.instance_id, q.revision, q.id, q.occurred_at),
      delivered AS (
         INSERT INTO workflow.deliveries (tenant_id, consumer, instance_id, revision, id,
@@ -135,11 +136,11 @@ pub static DISTRIBUTE: Statement = Statement::queue(
 pub static LOCK_EVENTS: Statement = Statement::queue(
     "SELECT k.instance_id, k.revision
        FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS k (instance_id, revision)
-       JOIN workflow.outbox o
-         ON o.tenant_id OPERATOR(pg_catalog.=) $1
-        AND o.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
-        AND o.revision OPERATOR(pg_catalog.=) k.revision
-        FOR UPDATE OF o SKIP LOCKED",
+      CROSS JOIN LATERAL (SELECT FROM workflow.outbox o
+                           WHERE o.tenant_id OPERATOR(pg_catalog.=) $1
+                             AND o.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
+                             AND o.revision OPERATOR(pg_catalog.=) k.revision
+                             FOR UPDATE SKIP LOCKED) o",
     &[TEXT, UUIDS, BIGINTS],
 );
 
@@ -147,22 +148,34 @@ pub static LOCK_EVENTS: Statement = Statement::queue(
 pub static REMOVE_EVENTS: Statement = Statement::queue(
     "WITH gone AS (
         DELETE FROM workflow.outbox o
-         USING ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS k (instance_id, revision)
+         USING (SELECT e.ctid, k.instance_id, k.revision
+                  FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3))
+                       AS k (instance_id, revision)
+                 CROSS JOIN LATERAL (SELECT l.ctid
+                                       FROM workflow.outbox l
+                                      WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                        AND l.aggregateid OPERATOR(pg_catalog.=)
+                                            k.instance_id::pg_catalog.text
+                                        AND l.revision OPERATOR(pg_catalog.=) k.revision
+                                     OFFSET 0) e
+                 WHERE NOT EXISTS (SELECT FROM workflow.outbox_queue q
+                                    WHERE q.tenant_id OPERATOR(pg_catalog.=) $1
+                                      AND q.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                      AND q.revision OPERATOR(pg_catalog.=) k.revision
+                                   OFFSET 0)
+                   AND NOT EXISTS (SELECT FROM workflow.consumers c
+                                    CROSS JOIN LATERAL (
+                                          SELECT FROM workflow.deliveries l
+                                           WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                             AND l.consumer OPERATOR(pg_catalog.=) c.consumer
+                                             AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                             AND l.revision OPERATOR(pg_catalog.=) k.revision
+                                          OFFSET 0) d
+                                    WHERE c.tenant_id OPERATOR(pg_catalog.=) $1
+                                   OFFSET 0)) x
          WHERE o.tenant_id OPERATOR(pg_catalog.=) $1
-           AND o.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
-           AND o.revision OPERATOR(pg_catalog.=) k.revision
-           AND NOT EXISTS (SELECT FROM workflow.outbox_queue q
-                            WHERE q.tenant_id OPERATOR(pg_catalog.=) $1
-                              AND q.instance_id OPERATOR(pg_catalog.=) k.instance_id
-                              AND q.revision OPERATOR(pg_catalog.=) k.revision)
-           AND NOT EXISTS (SELECT FROM workflow.consumers c
-                             JOIN workflow.deliveries d
-                               ON d.tenant_id OPERATOR(pg_catalog.=) $1
-                              AND d.consumer OPERATOR(pg_catalog.=) c.consumer
-                              AND d.instance_id OPERATOR(pg_catalog.=) k.instance_id
-                              AND d.revision OPERATOR(pg_catalog.=) k.revision
-                            WHERE c.tenant_id OPERATOR(pg_catalog.=) $1)
-         RETURNING k.instance_id, k.revision)
+           AND o.ctid OPERATOR(pg_catalog.=) x.ctid
+         RETURNING x.instance_id, x.revision)
      INSERT INTO workflow.outbox_removed (tenant_id, instance_id, revision)
      SELECT $1, g.instance_id, pg_catalog.max(g.revision) FROM gone g GROUP BY g.instance_id",
     &[TEXT, UUIDS, BIGINTS],
@@ -171,19 +184,22 @@ pub static REMOVE_EVENTS: Statement = Statement::queue(
 /// Of how far the removal went only the furthest counts.
 pub static FORGET_REMOVED: Statement = Statement::queue(
     "DELETE FROM workflow.outbox_removed r
-      USING (SELECT l.instance_id, l.revision
+      USING (SELECT f.ctid
                FROM pg_catalog.unnest($2) k (instance_id)
-               JOIN workflow.outbox_removed l
-                 ON l.tenant_id OPERATOR(pg_catalog.=) $1
-                AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
-              WHERE EXISTS (SELECT FROM workflow.outbox_removed h
-                             WHERE h.tenant_id OPERATOR(pg_catalog.=) $1
-                               AND h.instance_id OPERATOR(pg_catalog.=) l.instance_id
-                               AND h.revision OPERATOR(pg_catalog.>) l.revision)
-                FOR UPDATE OF l SKIP LOCKED) x
+              CROSS JOIN LATERAL (SELECT h.revision
+                                    FROM workflow.outbox_removed h
+                                   WHERE h.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND h.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                   ORDER BY h.revision DESC
+                                   LIMIT 1) furthest
+              CROSS JOIN LATERAL (SELECT l.ctid
+                                    FROM workflow.outbox_removed l
+                                   WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                     AND l.revision OPERATOR(pg_catalog.<) furthest.revision
+                                     FOR UPDATE SKIP LOCKED) f) x
       WHERE r.tenant_id OPERATOR(pg_catalog.=) $1
-        AND r.instance_id OPERATOR(pg_catalog.=) x.instance_id
-        AND r.revision OPERATOR(pg_catalog.=) x.revision",
+        AND r.ctid OPERATOR(pg_catalog.=) x.ctid",
     &[TEXT, UUIDS],
 );
 
@@ -206,17 +222,24 @@ pub static LOCK_UNREMOVED: Statement = Statement::queue(
 /// Notes are settled once the event could be looked at ($5), or is gone.
 pub static SETTLE_UNREMOVED: Statement = Statement::queue(
     "DELETE FROM workflow.outbox_unremoved n
-      USING ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4),
-                       pg_catalog.unnest($5)) AS k (instance_id, revision, claim, seen)
+      USING (SELECT f.ctid
+               FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4),
+                               pg_catalog.unnest($5)) AS k (instance_id, revision, claim, seen)
+              CROSS JOIN LATERAL (SELECT l.ctid
+                                    FROM workflow.outbox_unremoved l
+                                   WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                     AND l.instance_id OPERATOR(pg_catalog.=) k.instance_id
+                                     AND l.revision OPERATOR(pg_catalog.=) k.revision
+                                     AND l.claim OPERATOR(pg_catalog.=) k.claim
+                                  OFFSET 0) f
+              WHERE k.seen
+                 OR NOT EXISTS (SELECT FROM workflow.outbox o
+                                 WHERE o.tenant_id OPERATOR(pg_catalog.=) $1
+                                   AND o.aggregateid OPERATOR(pg_catalog.=)
+                                       k.instance_id::pg_catalog.text
+                                   AND o.revision OPERATOR(pg_catalog.=) k.revision)) x
       WHERE n.tenant_id OPERATOR(pg_catalog.=) $1
-        AND n.instance_id OPERATOR(pg_catalog.=) k.instance_id
-        AND n.revision OPERATOR(pg_catalog.=) k.revision
-        AND n.claim OPERATOR(pg_catalog.=) k.claim
-        AND (k.seen
-             OR NOT EXISTS (SELECT FROM workflow.outbox o
-                             WHERE o.tenant_id OPERATOR(pg_catalog.=) $1
-                               AND o.aggregateid OPERATOR(pg_catalog.=) k.instance_id::pg_catalog.text
-                               AND o.revision OPERATOR(pg_catalog.=) k.revision))",
+        AND n.ctid OPERATOR(pg_catalog.=) x.ctid",
     &[TEXT, UUIDS, BIGINTS, UUIDS, BOOLS],
 );
 
@@ -231,12 +254,16 @@ pub static LOCK_EXPIRED: Statement = Statement::survey(
                            AND q.instance_id OPERATOR(pg_catalog.=) o.aggregateid::pg_catalog.uuid
                            AND q.revision OPERATOR(pg_catalog.=) o.revision)
         AND NOT EXISTS (SELECT FROM workflow.consumers c
-                          JOIN workflow.deliveries d
-                            ON d.tenant_id OPERATOR(pg_catalog.=) $1
-                           AND d.consumer OPERATOR(pg_catalog.=) c.consumer
-                           AND d.instance_id OPERATOR(pg_catalog.=) o.aggregateid::pg_catalog.uuid
-                           AND d.revision OPERATOR(pg_catalog.=) o.revision
-                         WHERE c.tenant_id OPERATOR(pg_catalog.=) $1)
+                         CROSS JOIN LATERAL (
+                               SELECT FROM workflow.deliveries l
+                                WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                                  AND l.consumer OPERATOR(pg_catalog.=) c.consumer
+                                  AND l.instance_id OPERATOR(pg_catalog.=)
+                                      o.aggregateid::pg_catalog.uuid
+                                  AND l.revision OPERATOR(pg_catalog.=) o.revision
+                               OFFSET 0) d
+                         WHERE c.tenant_id OPERATOR(pg_catalog.=) $1
+                        OFFSET 0)
       LIMIT $3
         FOR UPDATE OF o SKIP LOCKED",
     &[TEXT, TIME, INT],
@@ -255,4 +282,15 @@ pub static IS_ACCEPTED: Statement = Statement::queue(
       WHERE m.tenant_id OPERATOR(pg_catalog.=) $1 AND m.source OPERATOR(pg_catalog.=) $2
         AND m.message_id OPERATOR(pg_catalog.=) $3",
     &[TEXT, TEXT, TEXT],
+);
+
+/// The next tenant, in their order, that has events; of any, because the background worker is for all
+/// of them.
+pub static NEXT_TENANT_WITH_EVENTS: Statement = Statement::new(
+    "SELECT o.tenant_id
+       FROM workflow.outbox o
+      WHERE o.tenant_id OPERATOR(pg_catalog.>) $1
+      ORDER BY o.tenant_id
+      LIMIT 1",
+    &[TEXT],
 );

@@ -24,19 +24,12 @@ pub static INSERT_OUTBOX: Statement = Statement::new(
     "WITH event AS (
      INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
             revision, occurred_at, tracingspancontext)
-     VALUES ($1, $2, $3, $4::pg_catalog.text, $5,
-            pg_catalog.jsonb_build_object('instance_id', $4, 'application_id', $6, 'definition', $3,
-                'version', $7, 'revision', $8, 'step', $9, 'event', $10, 'from_state', $11,
-                'to_state', $12, 'decision', $13, 'round', $14, 'material_version', $15,
-                'actor', $16, 'payload', $17),
-            $8, $18, COALESCE($17 OPERATOR(pg_catalog.->>) 'traceparent', $19))
+     VALUES ($1, $2, $3, $4::pg_catalog.text, $5, $6, $7, $8,
+            COALESCE($6 OPERATOR(pg_catalog.#>>) '{payload,traceparent}', $9))
      RETURNING tenant_id, revision, id, occurred_at)
      INSERT INTO workflow.outbox_queue (tenant_id, instance_id, revision, id, occurred_at)
      SELECT e.tenant_id, $4, e.revision, e.id, e.occurred_at FROM event e",
-    &[
-        TEXT, UUID, TEXT, UUID, TEXT, UUID, INT, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT,
-        TEXT, JSONB, TIME, TEXT,
-    ],
+    &[TEXT, UUID, TEXT, UUID, TEXT, JSONB, BIGINT, TIME, TEXT],
 );
 
 /// The step that came after the revision a caller knew; its actor only for those who may read the

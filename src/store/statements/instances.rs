@@ -57,6 +57,7 @@ pub static MOVE_INSTANCE: Statement = Statement::new(
               WHERE f.tenant_id OPERATOR(pg_catalog.=) $1 AND f.id OPERATOR(pg_catalog.=) $2
                 FOR NO KEY UPDATE SKIP LOCKED) free
       WHERE i.tenant_id OPERATOR(pg_catalog.=) $1
+        AND i.id OPERATOR(pg_catalog.=) $2
         AND i.id OPERATOR(pg_catalog.=) free.id
         AND i.state OPERATOR(pg_catalog.=) $3
         AND i.revision OPERATOR(pg_catalog.=) $4

@@ -1,8 +1,9 @@
 //! Every SQL statement of the engine (but the pages of the worklist, beside this file), and the order
 //! in which a call takes its locks.
 //!
-//! Lock order within one call: request key, business key or definition name (locks of our own, see
-//! `pg::wait`), then lease rows, then application, then instances by id, then tasks, then timers and outbox. Locks are taken in
+//! Lock order within one call: request key, business key, definition or resource name, gates (locks
+//! of our own, see `pg::wait`), then lease rows, then application, then instances by id, then tasks, then resources by
+//! key, then timers and outbox. Locks are taken in
 //! one statement and data is read in the next: a row read in the statement that waited for it may
 //! be from before the wait.
 //!
@@ -10,6 +11,7 @@
 //! name and every operator is qualified, and every one of them names the tenant.
 
 mod applications;
+mod bulk;
 mod claims;
 mod definitions;
 mod delivery;
@@ -19,10 +21,12 @@ mod instances;
 mod leases;
 mod reading;
 mod requests;
+mod resources;
 mod tasks;
 mod timers;
 
 pub use applications::*;
+pub use bulk::*;
 pub use claims::*;
 pub use definitions::*;
 pub use delivery::*;
@@ -32,5 +36,6 @@ pub use instances::*;
 pub use leases::*;
 pub use reading::*;
 pub use requests::*;
+pub use resources::*;
 pub use tasks::*;
 pub use timers::*;

@@ -41,9 +41,9 @@ pub static RESTART_DUE: Statement = Statement::new(
     &[TEXT, UUID, TIME, TEXT],
 );
 
-/// Timers that are due and whose visit lasts, earliest first.
+/// Timers that are due and whose visit lasts, earliest first, behind the one given.
 pub static DUE_TIMERS: Statement = Statement::new(
-    "SELECT t.instance_id, t.entered_revision, t.event
+    "SELECT t.instance_id, t.entered_revision, t.event, t.next_at
        FROM workflow.timers t
        JOIN workflow.instances i
          ON i.tenant_id OPERATOR(pg_catalog.=) t.tenant_id
@@ -51,10 +51,13 @@ pub static DUE_TIMERS: Statement = Statement::new(
         AND i.entered_revision OPERATOR(pg_catalog.=) t.entered_revision
       WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
         AND t.next_at OPERATOR(pg_catalog.<=) $2
+        AND t.next_at OPERATOR(pg_catalog.>=) $4
+        AND (t.next_at, t.instance_id, t.entered_revision, t.event)
+            OPERATOR(pg_catalog.>) ($4, $5, $6, $7)
         AND NOT i.closed
-      ORDER BY t.next_at, t.due_at, t.instance_id, t.event
+      ORDER BY t.next_at, t.instance_id, t.entered_revision, t.event
       LIMIT $3",
-    &[TEXT, TIME, INT],
+    &[TEXT, TIME, INT, TIME, UUID, BIGINT, TEXT],
 );
 
 /// Removes timers that are due and whose visit is over: it never comes back, so no lock on the
@@ -119,4 +122,31 @@ pub static PENDING_TIMERS: Statement = Statement::new(
       WHERE t.tenant_id OPERATOR(pg_catalog.=) $1 AND t.instance_id OPERATOR(pg_catalog.=) $2
         AND NOT i.closed",
     &[TEXT, UUID],
+);
+
+/// The next tenant, in their order, that has something due; of any, because the background worker
+/// is for all of them. The index is entered once for each tenant that has timers.
+pub static NEXT_TENANT_DUE: Statement = Statement::new(
+    "WITH RECURSIVE w(tenant_id) AS (
+        (SELECT t.tenant_id
+           FROM workflow.timers t
+          WHERE t.tenant_id OPERATOR(pg_catalog.>) $1
+          ORDER BY t.tenant_id
+          LIMIT 1)
+        UNION ALL
+        SELECT (SELECT t.tenant_id
+                  FROM workflow.timers t
+                 WHERE t.tenant_id OPERATOR(pg_catalog.>) w.tenant_id
+                 ORDER BY t.tenant_id
+                 LIMIT 1)
+          FROM w
+         WHERE w.tenant_id IS NOT NULL)
+     SELECT w.tenant_id
+       FROM w
+      WHERE w.tenant_id IS NOT NULL
+        AND EXISTS (SELECT FROM workflow.timers t
+                     WHERE t.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+                       AND t.next_at OPERATOR(pg_catalog.<=) $2)
+      LIMIT 1",
+    &[TEXT, TIME],
 );

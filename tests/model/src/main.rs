@@ -4,13 +4,16 @@
 //! A run is a series of rounds. Each has two tenants of its own, so that afterwards every row of
 //! these tenants can be compared with the model: what no committed command explains is a violation,
 //! and so is what is missing. Sessions are threads; what each of them draws comes from the printed
-//! seed, how they meet is left to the scheduler.
+//! seed, how they meet is left to the scheduler. A part of the time goes to the consumers of the
+//! outbox, `consumer`.
 
 mod applications;
 mod board;
 mod call;
 mod check;
 mod command;
+mod consumed;
+mod consumer;
 mod directory;
 mod faults;
 mod generate;
@@ -53,6 +56,8 @@ pub struct Options {
     pub seed: u64,
     /// How many there are.
     pub sessions: usize,
+    /// Instead of all else: consumers, until so many events were written.
+    pub events: Option<u64>,
 }
 
 fn options() -> Result<Options, String> {
@@ -61,6 +66,7 @@ fn options() -> Result<Options, String> {
         seconds: 120,
         seed: now.map_or(1, |now| now.as_nanos() as u64 % 1_000_000_000),
         sessions: 8,
+        events: None,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -70,6 +76,7 @@ fn options() -> Result<Options, String> {
         match word.as_str() {
             "--seconds" => options.seconds = number?,
             "--seed" => options.seed = number?,
+            "--events" => options.events = Some(number?),
             "--sessions" => options.sessions = number?.max(1) as usize,
             _ => return Err(format!("unknown option {word}")),
         }
@@ -82,7 +89,7 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(error) => {
             eprintln!("workflow-model: {error}");
-            eprintln!("usage: workflow-model [--seconds N] [--seed S] [--sessions N]");
+            eprintln!("usage: workflow-model [--seconds N] [--seed S] [--sessions N] [--events N]");
             return ExitCode::from(2);
         }
     };

@@ -8,6 +8,7 @@ use crate::Options;
 use crate::board::Board;
 use crate::call::{Connection, connect, explain};
 use crate::command::WORK_OF_INSTANCE;
+use crate::consumer::{self, Amount};
 use crate::generate::Generator;
 use crate::library::Library;
 use crate::model::Model;
@@ -22,6 +23,9 @@ use crate::{check, locks};
 /// enough that a violation is shown soon and its trace can be read.
 const COMMANDS: usize = 120;
 
+/// The part of the time that consumers get: one in so many.
+const CONSUMERS_SHARE: u32 = 8;
+
 /// `workflow.wait_ms` of the sessions, in turn.
 const WAITS: [i32; 4] = [5000, 300, 5000, 40];
 
@@ -31,8 +35,15 @@ pub fn run(options: &Options) -> Result<usize, (usize, String)> {
     let mut control = prepare(&database).map_err(|error| (0, error))?;
     let mut summary = Summary::default();
     let mut passed = 0;
-    let result = rounds(options, &database, &mut control, &mut summary, &mut passed);
-    summary.print();
+    let result = match options.events {
+        Some(events) => consumers(options, &database, &Amount::Events(events), &mut passed),
+        None => {
+            let result = rounds(options, &database, &mut control, &mut summary, &mut passed);
+            summary.print();
+            let time = Amount::Time(Duration::from_secs(options.seconds) / CONSUMERS_SHARE);
+            result.and_then(|()| consumers(options, &database, &time, &mut passed))
+        }
+    };
     drop(control);
     match result {
         Ok(()) => {
@@ -46,6 +57,16 @@ pub fn run(options: &Options) -> Result<usize, (usize, String)> {
         }
         Err(error) => Err((passed, format!("{error}database {database} is kept"))),
     }
+}
+
+fn consumers(
+    options: &Options,
+    database: &str,
+    amount: &Amount,
+    passed: &mut usize,
+) -> Result<(), String> {
+    *passed += consumer::run(database, options.seed, amount)?;
+    Ok(())
 }
 
 fn prepare(database: &str) -> Result<Client, String> {
@@ -104,6 +125,7 @@ fn rounds(
     }
     let mut verifying = Duration::ZERO;
     let until = Duration::from_secs(options.seconds);
+    let until = until - until / CONSUMERS_SHARE;
     let mut number = 0;
     while number == 0 || epoch.elapsed() < until {
         number += 1;

@@ -20,6 +20,9 @@ SELECT o.applied, o.attempts FROM wf_send(t.i('queued'), 'GO') o;
 SELECT pg_sleep(0.15);
 SELECT o.code FROM wf_send(t.i('queued'), 'GO', NULL, 1, on_refusal => 'return') o;
 SELECT stale, mode, why, since FROM workflow.contention WHERE instance_id = t.i('queued');
+-- a dry run is nobody's attempt
+SELECT o.code FROM wf_check(t.i('queued'), 'A', 'A', 1, 1, 'GO') o;
+SELECT stale FROM workflow.contention WHERE instance_id = t.i('queued');
 -- each tenant sees its own
 BEGIN;
 SET LOCAL workflow.tenant = 'other';

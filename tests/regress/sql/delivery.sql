@@ -142,6 +142,17 @@ SET workflow.outbox_retention = 0;
 SELECT t.claim('index'), t.left();
 RESET workflow.outbox_retention;
 SELECT count(*) FROM wf_verify();
+-- also where there is no consumer at all
+SELECT (wf_outbox_unsubscribe('index')).applied;
+SELECT t.press('b', 2), t.left();
+SELECT count(*) FROM wf_run_due();
+SELECT t.left();
+SET workflow.outbox_retention = 0;
+SELECT count(*) FROM wf_run_due();
+SELECT t.left();
+RESET workflow.outbox_retention;
+SELECT count(*) FROM wf_verify();
+SELECT (wf_outbox_subscribe('index', true)).detail, t.press('b', 1), t.claim('index'), t.ack('index'), t.left();
 
 -- a message is carried out once
 SELECT a.accepted FROM wf_inbox_accept('bank', 'm-1') a;

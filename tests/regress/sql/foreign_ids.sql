@@ -6,6 +6,7 @@ SELECT o.applied FROM wf_outbox_subscribe('foreign', true, tenant => 'foreign') 
 SELECT l.acquired FROM wf_lease_acquire('foreign', 60000, tenant => 'foreign') l;
 CREATE TEMP TABLE call (n serial, command text);
 INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_transition(%1$L, 'NO', 'NONE', 7, 7)$$),
+    ($$wf_transition_many(jsonb_build_array(jsonb_build_object('instance', %1$L, 'from_state', 'SUBMITTED', 'to_state', 'APPROVED', 'expected_revision', 1, 'material_version', 1)))$$),
     ($$wf_try_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_check(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$),
     ($$wf_send(%1$L, 'WITHDRAW')$$), ($$wf_send(%1$L, 'APPROVE')$$), ($$wf_send(%1$L, 'WITHDRAW', lock_mode => 'pessimistic')$$), ($$wf_send(%1$L, 'NONE', on_refusal => 'return')$$),
     ($$wf_lock(%1$L)$$), ($$wf_lock(%1$L, on_refusal => 'return')$$), ($$wf_get(%1$L)$$), ($$wf_verify(%1$L)$$),

@@ -41,11 +41,11 @@ SELECT pg_current_xact_id_if_assigned() IS NULL AS no_transaction_id;
 COMMIT;
 SELECT pg_temp.wal($$SELECT * FROM wf_lease_acquire('measured', 60000, 'b')$$)::int > 0 AS a_grant_writes;
 -- taken after it ran out: a higher fence, and the log says how it ended
-SELECT t.acquire('short', 100, 'a');
-SELECT t.acquire('short', 100, 'b');
-SELECT t.acquire('short', 60000, 'b', 2000);
+SELECT t.acquire('short', 1500, 'a');
+SELECT t.acquire('short', 1500, 'b');
+SELECT t.acquire('short', 60000, 'b', 5000);
 SELECT t.fence('b') > t.fence('a') AS fence_rises;
-SELECT holder, ended, ended_at = granted_at + interval '100 ms' AS at_its_end, longest_us FROM workflow.lease_log WHERE key = 'short' ORDER BY fence;
+SELECT holder, ended, ended_at = granted_at + interval '1500 ms' AS at_its_end, longest_us FROM workflow.lease_log WHERE key = 'short' ORDER BY fence;
 -- only the token of the present tenure renews and releases
 SELECT * FROM wf_lease_release('short', gen_random_uuid());
 SELECT * FROM wf_lease_release('short', t.token('a'));

@@ -4,6 +4,7 @@ SELECT t.see(o) FROM wf_start('lamp', 'nulls', '{}', actor => 'ann') o;
 SELECT t.panel('nulls', '{"seats": [{"name": "a", "roles": []}, {"name": "b", "roles": []}]}');
 SELECT t.open_panel('nulls', 'nulls-panel', 'ann');
 SELECT o.applied FROM wf_member_set('nulls-member', '{}') o;
+SELECT o.applied FROM wf_resource_set('nulls', 7) o;
 SELECT o.applied FROM wf_outbox_subscribe('nulls') o;
 CREATE TEMP TABLE given (function text, argument text, value text);
 INSERT INTO given
@@ -36,11 +37,16 @@ SELECT f, a, v FROM (VALUES
     ('wf_task_delegate', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_delegate', 'to_actor', $$'bob'$$),
     ('wf_task_transfer', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_transfer', 'to_actor', $$'bob'$$),
     ('wf_seat_add', 'instance', format('%L', t.i('nulls-panel'))), ('wf_seat_add', 'seat', $$'{"name": "c", "roles": []}'$$), ('wf_seat_add', 'expected_revision', '1'),
+    ('wf_transition_many', 'commands', $$'[]'$$), ('wf_transition_many', 'atomic', 'true'),
     ('wf_seat_remove', 'instance', format('%L', t.i('nulls-panel'))), ('wf_seat_remove', 'seat', $$'b'$$), ('wf_seat_remove', 'expected_revision', '1'),
     ('wf_withdraw', 'instance', format('%L', t.i('nulls-panel'))), ('wf_withdraw', 'expected_revision', '1'), ('wf_withdraw', 'comment', $$'so'$$),
     ('wf_run_due', 'limit_rows', '10'),
     ('wf_worklist', 'role', $$'fin'$$), ('wf_worklist', 'assignee', $$'bob'$$), ('wf_worklist', 'overdue_first', 'true'), ('wf_worklist', 'limit_rows', '3'),
     ('wf_worklist', 'after', format('%L', t.task('nulls-panel', 'a'))),
+    ('wf_resource_set', 'key', $$'nulls'$$), ('wf_resource_set', 'balance', '7'), ('wf_resource_set', 'expected', '7'),
+    ('wf_resource_consume', 'key', $$'nulls'$$), ('wf_resource_consume', 'quantity', '1'), ('wf_resource_consume', 'request_id', $$'nulls'$$), ('wf_resource_consume', 'wait_ms', '0'),
+    ('wf_resource_restock', 'key', $$'nulls'$$), ('wf_resource_restock', 'quantity', '1'), ('wf_resource_restock', 'request_id', $$'nulls'$$),
+    ('wf_resource_consume_many', 'items', $$'[{"resource": "nulls", "quantity": 1}]'$$), ('wf_resource_consume_many', 'request_id', $$'nulls'$$), ('wf_resource_consume_many', 'wait_ms', '0'),
     ('wf_explain', 'instance', format('%L', t.i('nulls-panel'))),
     ('wf_outbox_subscribe', 'consumer', $$'nulls'$$), ('wf_outbox_subscribe', 'from_start', 'true'), ('wf_outbox_unsubscribe', 'consumer', $$'nulls'$$),
     ('wf_outbox_claim', 'consumer', $$'nulls'$$), ('wf_outbox_claim', 'limit_rows', '1'), ('wf_outbox_claim', 'lease_ms', '1000'),
@@ -54,9 +60,9 @@ SELECT f, a, v FROM unnest('{wf_transition,wf_try_transition,wf_check}'::text[])
     ('material_version', '1'), ('event', $$'PRESS'$$), ('comment', $$'so'$$), ('payload', $$'{}'$$), ('request_id', $$'nulls'$$),
     ('lease_key', NULL), ('fence', NULL), ('wait_ms', '0')) x(a, v)
 UNION ALL
-SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release}'::text[]) f
+SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_transition_many,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many}'::text[]) f
 UNION ALL
-SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_lease_inspect}'::text[]) f
+SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_transition_many,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_lease_inspect,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many}'::text[]) f
  CROSS JOIN (VALUES ('tenant', $$'default'$$), ('actor', $$'ann'$$), ('roles', $$'{}'$$), ('identity_token', NULL)) x(a, v);
 
 CREATE FUNCTION pg_temp.call(f text, missing text) RETURNS text LANGUAGE plpgsql AS $$

@@ -1,6 +1,7 @@
 -- Commands are PARALLEL UNSAFE: a query with one has no parallel plan, however much the session wants one;
 -- readers are no more than RESTRICTED, for identity lives in the leader.
 \pset footer off
+\pset format unaligned
 SELECT p.proname, p.provolatile, p.proparallel, p.proisstrict, p.proretset
   FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.classid = 'pg_proc'::regclass
   JOIN pg_proc p ON p.oid = d.objid

@@ -21,12 +21,12 @@ $standby->start;
 $primary->safe_psql('app', q{SELECT wf_send(instance_of('case'), 'NOTE', actor => 'ann')});
 $primary->wait_for_catchup($standby);
 
-# Volatile functions write, but for wf_as, which sets a setting. A call with nothing but NULLs would otherwise be told 22004.
+# Volatile functions write, but for wf_as and wf_authenticate, which only say who calls. A call with nothing but NULLs would otherwise be told 22004.
 my @writers = split /\n/, value(
 	$primary, 'app', q{
 	SELECT p.oid::regproc || '(' || array_to_string(array_fill('NULL'::text, ARRAY[p.pronargs::int]), ', ') || ')'
 	FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-	WHERE p.proname LIKE 'wf\_%' AND p.proname <> 'wf_as' AND p.provolatile = 'v' AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
+	WHERE p.proname LIKE 'wf\_%' AND p.proname NOT IN ('wf_as', 'wf_authenticate') AND p.provolatile = 'v' AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	ORDER BY 1});
 cmp_ok(scalar @writers, '>=', 9, 'there are writers to try');
 for my $call (@writers, q{wf_grant(NULL, NULL)}, q{wf_revoke(NULL, NULL)}, q{wf_enable_tenancy()})

@@ -34,6 +34,14 @@ $source->safe_psql(
 	SELECT wf_supersede_material((SELECT id FROM workflow.applications WHERE business_key = 'back'), 1,
 		'{"page": 2}', actor => 'sue');
 	SELECT wf_start('shared', 'theirs', '{"page": 1}', tenant => 'other', actor => 'sue');
+	-- Events on their way: queued, handed out, failed, acknowledged; and a message that came in.
+	SELECT wf_outbox_subscribe('mail', true);
+	SELECT wf_outbox_ack('mail', claim, ARRAY[id]) FROM wf_outbox_claim('mail', 1);
+	SELECT wf_outbox_nack('mail', claim, ARRAY[id], 86400000, 'away') FROM wf_outbox_claim('mail', 1);
+	SELECT count(*) FROM wf_outbox_claim('mail', 1);
+	INSERT INTO workflow.outbox_unremoved SELECT tenant_id, instance_id, revision, gen_random_uuid() FROM workflow.deliveries LIMIT 1;
+	SELECT wf_inbox_accept('bank', 'm-1');
+	SELECT wf_start('review', 'queued', '{"page": 1}', actor => 'sue');
 	-- A stored refusal.
 	SELECT wf_try_transition(instance_of('back'), 'SUBMITTED', 'APPROVED', 1, 1, actor => 'rob');});
 is_sound($source, 'app');

@@ -23,6 +23,7 @@ my %calls = (
 	wf_start => q{wf_start('review', 'other', '{}')},
 	wf_transition => q{wf_transition(instance_of('case'), 'SUBMITTED', 'APPROVED', 1, 1)},
 	wf_try_transition => q{wf_try_transition(instance_of('case'), 'SUBMITTED', 'APPROVED', 1, 1)},
+	wf_transition_many => q{wf_transition_many('[]')},
 	wf_check => q{wf_check(instance_of('case'), 'SUBMITTED', 'APPROVED', 1, 1)},
 	wf_send => q{wf_send(instance_of('case'), 'NOTE', on_refusal => 'return')},
 	wf_supersede_material => q{wf_supersede_material((SELECT id FROM workflow.applications), 1, '{}')},
@@ -40,9 +41,14 @@ my %calls = (
 	wf_explain => q{wf_explain(instance_of('case'))},
 	wf_get => q{wf_get(instance_of('case'))},
 	wf_as => q{wf_as('default', 'ann')},
+	wf_authenticate => q{wf_authenticate('x')},
 	wf_whoami => q{wf_whoami()},
 	wf_member_set => q{wf_member_set('ann', '{}')},
 	wf_member_remove => q{wf_member_remove('ann')},
+	wf_resource_set => q{wf_resource_set('seats', 1)},
+	wf_resource_consume => q{wf_resource_consume('seats', 1)},
+	wf_resource_restock => q{wf_resource_restock('seats', 1)},
+	wf_resource_consume_many => q{wf_resource_consume_many('[{"resource": "seats", "quantity": 1}]')},
 	wf_outbox_subscribe => q{wf_outbox_subscribe('c')},
 	wf_outbox_unsubscribe => q{wf_outbox_unsubscribe('c')},
 	wf_outbox_claim => q{wf_outbox_claim('c')},
@@ -128,6 +134,7 @@ for my $round (1 .. 3)
 
 # Its tables gone under it: only an administrator who insists can do that.
 my $insist = q{SET client_min_messages = error; BEGIN;
+	ALTER EXTENSION workflow DROP VIEW workflow.dead_letters; DROP VIEW workflow.dead_letters;
 	ALTER EXTENSION workflow DROP TABLE workflow.outbox; DROP TABLE workflow.outbox;};
 like($old->("$insist $note ROLLBACK;"), qr/outbox.*does not exist/, 'a missing table is named');
 $insist =~ s/outbox/instances/g;
