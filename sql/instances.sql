@@ -1,6 +1,6 @@
 -- Runs of a definition over an application, and their history.
 
-CREATE TYPE workflow.step AS ENUM ('start', 'edge', 'supersede', 'seat', 'cancel', 'migrate');
+CREATE TYPE workflow.step AS ENUM ('start', 'edge', 'supersede', 'seat', 'cancel', 'migrate', 'exhaust');
 COMMENT ON TYPE workflow.step IS 'Kind of a history row: an edge of the definition, or a marked administrative step.';
 
 CREATE TYPE workflow.decision AS ENUM ('approve', 'reject', 'return');
@@ -52,6 +52,7 @@ CREATE TABLE workflow.history (
     comment text,
     payload jsonb,
     request_id text COLLATE "C",
+    lease_key text COLLATE "C",
     fence bigint,
     at timestamptz NOT NULL,
     session_role text COLLATE "C" NOT NULL DEFAULT SESSION_USER,
@@ -71,6 +72,7 @@ COMMENT ON COLUMN workflow.history.step IS 'edge: a step along the definition; a
 COMMENT ON COLUMN workflow.history.event IS 'Event of the edge; NULL for always edges and administrative steps.';
 COMMENT ON COLUMN workflow.history.round IS 'Round of the state that was left (of the first state for the start).';
 COMMENT ON COLUMN workflow.history.proof IS 'How strongly the actor was proved.';
+COMMENT ON COLUMN workflow.history.fence IS 'Fence of the lease that the command presented, whose key is lease_key.';
 COMMENT ON COLUMN workflow.history.at IS 'Clock time taken under the instance''s lock.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON workflow.history
     FOR EACH STATEMENT EXECUTE FUNCTION workflow.refuse_change();
@@ -132,7 +134,7 @@ CREATE FUNCTION wf_transition(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.outcome ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_transition';
-COMMENT ON FUNCTION wf_transition IS 'Takes the edge from_state to to_state if the instance still is as the caller saw it: expected_revision and material_version as the page showed them. wait_ms: total time to wait for locks in milliseconds, 0 for not at all, default workflow.wait_ms. Errors: any of the catalogue (docs/refusals.md), 55P03 busy.';
+COMMENT ON FUNCTION wf_transition IS 'Takes the edge from_state to to_state if the instance still is as the caller saw it: expected_revision and material_version as the page showed them. wait_ms: total time to wait for locks in milliseconds, 0 for not at all, default workflow.wait_ms. lease_key and fence, of wf_lease_acquire: refused with WF009 unless that lease stands, to the end of the transaction. Errors: any of the catalogue (docs/refusals.md), 55P03 busy.';
 REVOKE ALL ON FUNCTION wf_transition FROM PUBLIC;
 
 CREATE FUNCTION wf_try_transition(
@@ -230,7 +232,7 @@ CREATE FUNCTION wf_send(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.outcome ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_send';
-COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic, pessimistic or adaptive; default as the definition says, else adaptive. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
+COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic, pessimistic or adaptive; default as the definition says, else adaptive. lease_key and fence as in wf_transition. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
 REVOKE ALL ON FUNCTION wf_send FROM PUBLIC;
 
 CREATE FUNCTION wf_lock(

@@ -9,6 +9,7 @@ pub mod decide;
 pub mod define;
 pub mod delivery;
 pub mod identity;
+pub mod lease;
 pub mod migrate;
 pub mod purge;
 pub mod query;

@@ -12,6 +12,7 @@ pub mod failure;
 pub mod gate;
 pub mod identity;
 pub mod instance;
+pub mod lease;
 pub mod request;
 pub mod resource;
 pub mod timer;

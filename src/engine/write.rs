@@ -10,6 +10,7 @@ use crate::engine::command::Command;
 use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::Effect;
+use crate::engine::lease::check::Presented;
 use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
 use crate::pg::value::{Jsonb, Time, Value};
@@ -30,6 +31,8 @@ pub struct Remarks<'a> {
     pub on_behalf_of: Option<&'a str>,
     /// The state that was left, where it is one of another version.
     pub left: Option<&'a str>,
+    /// The lease under which it is done.
+    pub lease: Option<&'a Presented>,
 }
 
 /// The conditional update. False if the row is held by somebody else, or no longer as it was read.
@@ -315,6 +318,8 @@ fn record_step(
             command.request_key(),
             Value::Time(scene.at),
             Value::optional(remarks.on_behalf_of, Value::Text),
+            Value::optional(remarks.lease, |lease| Value::Text(&lease.key)),
+            Value::optional(remarks.lease, |lease| Value::Bigint(lease.fence)),
         ],
     );
     if written.count() != 1 {

@@ -6,6 +6,7 @@
 pub mod append_only;
 pub mod backend;
 pub mod call;
+pub mod cluster;
 pub mod entry;
 pub mod guard;
 pub mod installation;

@@ -85,6 +85,12 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// An administrative step into another state.
+    pub(super) fn administer(&mut self, kind: StepKind, from: StateId, to: StateId) {
+        self.push(kind, Some(from), to, None);
+        self.enter();
+    }
+
     /// An administrative step that stays where it is.
     pub(super) fn stay(&mut self, kind: StepKind, here: StateId) {
         self.push(kind, Some(here), here, None);

@@ -6,7 +6,8 @@
 //! not, nothing was done and the question is asked again.
 //!
 //! The order of the checks is part of the contract, so that the same command always gets the same
-//! answer: edge in the definition, role, material, revision, closed, state, task, guards, resources.
+//! answer: edge in the definition, role, lease, material, revision, closed, state, task, guards,
+//! resources.
 
 mod after;
 mod authority;
@@ -18,6 +19,7 @@ mod seats;
 mod task;
 mod timer;
 pub mod votes;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,8 @@ pub use after::opens;
 pub use draws::{Movement, not_found, settle};
 pub use operate::{adopt, cancel, migrate};
 pub use seats::{add_seat, remove_seat, withdraw};
+pub use work::exhaust;
+
 pub use timer::{Due, TIMER_ACTOR, Timer, fire};
 
 pub use task::{
@@ -118,6 +122,17 @@ pub enum Truth {
     Unknown,
 }
 
+/// The lease that a command presents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// None.
+    Absent,
+    /// One that stands, and will until the command is committed.
+    Holds,
+    /// One that is over, and why.
+    Lost(String),
+}
+
 /// What a decision may ask for while it is made, fetched only where it matters.
 pub trait World {
     /// Name of the acting person.
@@ -128,6 +143,10 @@ pub trait World {
     fn is_author(&mut self, person: &str) -> bool;
     /// Whether an approval or rejection of the present material is in the history.
     fn has_verdict(&mut self) -> bool;
+    /// The lease that the command presents.
+    fn lease(&mut self) -> Lease {
+        Lease::Absent
+    }
     /// Evaluates a guard for the instance as it would stand at this point of the plan.
     fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth;
     /// The JSON text of the one value that a path leads to, looked up where guards look; `None` if
@@ -163,6 +182,8 @@ pub enum StepKind {
     Cancel,
     /// The instance went over to another version of its definition.
     Migrate,
+    /// Machine work failed too often.
+    Exhaust,
 }
 
 impl StepKind {
@@ -175,6 +196,7 @@ impl StepKind {
             StepKind::Seat => "seat",
             StepKind::Cancel => "cancel",
             StepKind::Migrate => "migrate",
+            StepKind::Exhaust => "exhaust",
         }
     }
 }

@@ -10,12 +10,12 @@ use crate::pg::spi::Statement;
 pub static INSERT_HISTORY: Statement = Statement::new(
     "INSERT INTO workflow.history (tenant_id, instance_id, revision, step, from_state, to_state,
             event, decision, round, material_version, definition_version, task_id, actor, proof,
-            comment, payload, request_id, at, on_behalf_of)
+            comment, payload, request_id, at, on_behalf_of, lease_key, fence)
      VALUES ($1, $2, $3, $4::workflow.step, $5, $6, $7, $8::workflow.decision, $9, $10, $11, $12,
-            $13, $14::workflow.proof, $15, $16, $17, $18, $19)",
+            $13, $14::workflow.proof, $15, $16, $17, $18, $19, $20, $21)",
     &[
         TEXT, UUID, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT, UUID, TEXT, TEXT, TEXT,
-        JSONB, TEXT, TIME, TEXT,
+        JSONB, TEXT, TIME, TEXT, TEXT, BIGINT,
     ],
 );
 

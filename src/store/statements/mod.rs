@@ -2,7 +2,7 @@
 //! in which a call takes its locks.
 //!
 //! Lock order within one call: request key, business key, definition or resource name, gates (locks
-//! of our own, see `pg::wait`), then application, then instances by id, then tasks, then resources by
+//! of our own, see `pg::wait`), then lease rows, then application, then instances by id, then tasks, then resources by
 //! key, then timers and outbox. Locks are taken in
 //! one statement and data is read in the next: a row read in the statement that waited for it may
 //! be from before the wait.
@@ -18,6 +18,7 @@ mod delivery;
 mod history;
 mod identity;
 mod instances;
+mod leases;
 mod operations;
 mod reading;
 mod requests;
@@ -33,6 +34,7 @@ pub use delivery::*;
 pub use history::*;
 pub use identity::*;
 pub use instances::*;
+pub use leases::*;
 pub use operations::*;
 pub use reading::*;
 pub use requests::*;

@@ -62,6 +62,12 @@ my %calls = (
 	wf_outbox_requeue => q{wf_outbox_requeue('c', '{}')},
 	wf_outbox_skip => q{wf_outbox_skip('c', '{}')},
 	wf_inbox_accept => q{wf_inbox_accept('s', 'm')},
+	wf_lease_acquire => q{wf_lease_acquire('k', 1000)},
+	wf_lease_acquire_many => q{wf_lease_acquire_many('{k}', 1000)},
+	wf_lease_steal => q{wf_lease_steal('k', 1000, 'test')},
+	wf_lease_renew => q{wf_lease_renew('k', gen_random_uuid(), 1000)},
+	wf_lease_release => q{wf_lease_release('k', gen_random_uuid())},
+	wf_lease_inspect => q{wf_lease_inspect('k')},
 	wf_run_due => q{wf_run_due()},
 	wf_verify => q{wf_verify()});
 is_value(
