@@ -221,6 +221,7 @@ fn attempt(
     known_caller: &mut Option<Caller>,
     body: impl FnOnce(&Command<'_>) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
+    spi.allow_direct(settings::direct());
     let caller = Caller::identify(spi, &common.claim)?;
     let shares = ["wf_define", "wf_activate"].contains(&common.command);
     if caller.tenant == super::identity::SHARED_TENANT && !shares {

@@ -2,6 +2,7 @@
 //! `engine`; what it says, in `statements`.
 
 pub mod definitions;
+mod hot;
 pub mod statements;
 pub mod worklist;
 
@@ -11,6 +12,7 @@ use uuid::Uuid;
 use workflow_core::decide::{CountedVote, Instance, SeatTask};
 
 use crate::pg::backend;
+use crate::pg::direct::Place;
 use crate::pg::report::Report;
 use crate::pg::spi::{Row, Spi};
 use crate::pg::value::Value;
@@ -26,6 +28,8 @@ pub struct InstanceRow {
     pub work: i64,
     /// Revision at which the present state was entered.
     pub entered_revision: i64,
+    /// Where the row lies, if it was found without the executor.
+    pub place: Option<Place>,
 }
 
 impl InstanceRow {
@@ -38,8 +42,31 @@ impl InstanceRow {
     }
 }
 
+/// What of an instance's row a command may change.
+pub struct Standing<'a> {
+    /// The state.
+    pub state: &'a str,
+    /// The revision.
+    pub revision: i64,
+    /// The round.
+    pub round: i32,
+    /// The material in force.
+    pub material_version: i32,
+    /// Whether it has ended.
+    pub closed: bool,
+    /// Revision at which the state was entered.
+    pub entered_revision: i64,
+    /// Count of changes that do not bump the revision.
+    pub work: i64,
+}
+
 /// Reads an instance with the tasks of its round, without locking it.
 pub fn read_instance(spi: &Spi, tenant: &str, id: Uuid) -> Result<Option<InstanceRow>, Report> {
+    match hot::find_instance(spi, tenant, id)? {
+        Some(hot::Found::Nothing) => return Ok(None),
+        Some(hot::Found::Instance(row)) => return Ok(Some(*row)),
+        Some(hot::Found::WithTasks) | None => {}
+    }
     let arguments = [Value::Text(tenant), Value::Uuid(id)];
     let rows: Vec<Row> = spi
         .run(&statements::READ_INSTANCE, &arguments)
@@ -104,7 +131,47 @@ fn instance_of<'r>(
         definition_id: row.uuid(1)?,
         work: row.bigint(4)?,
         entered_revision: row.bigint(8)?,
+        place: None,
     })
+}
+
+/// The conditional update that decides every race. False if the row is held by somebody else, or no
+/// longer as it was read. Never waits.
+pub fn move_instance(spi: &Spi, tenant: &str, before: &InstanceRow, now: &Standing<'_>) -> bool {
+    if let Some(moved) = hot::move_instance(spi, before, now) {
+        return moved;
+    }
+    let instance = &before.instance;
+    let arguments = [
+        Value::Text(tenant),
+        Value::Uuid(instance.id),
+        Value::Text(&instance.state),
+        Value::Bigint(instance.revision),
+        Value::Int(instance.material_version),
+        Value::Bigint(before.work),
+        Value::Text(now.state),
+        Value::Bigint(now.revision),
+        Value::Int(now.round),
+        Value::Int(now.material_version),
+        Value::Bool(now.closed),
+        Value::Bigint(now.entered_revision),
+        Value::Bigint(now.work),
+    ];
+    spi.run(&statements::MOVE_INSTANCE, &arguments).count() == 1
+}
+
+/// Tenants, in their order, with the roles of a login there.
+pub type Memberships = Vec<(String, Vec<String>)>;
+
+/// Tenants a login belongs to.
+pub fn memberships(spi: &Spi, login: &str) -> Result<Memberships, Report> {
+    if let Some(found) = hot::memberships(spi, login)? {
+        return Ok(found);
+    }
+    spi.run(&statements::MEMBERSHIPS, &[Value::Text(login)])
+        .rows()
+        .map(|row| Ok((row.text(0)?, row.texts(1)?)))
+        .collect()
 }
 
 /// Balance of a resource, without a lock.
