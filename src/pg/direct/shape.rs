@@ -303,12 +303,12 @@ unsafe fn is_plain(relation: pg_sys::Relation) -> bool {
 /// # Safety
 /// The relation is open, and plain.
 unsafe fn plan_defaults(relation: pg_sys::Relation, shape: &mut Shape) {
-    // SAFETY: numbers from 1 to the number of columns are valid; a dropped column has no name. What
+    // SAFETY: numbers from 1 to the number of columns are valid; a dropped column has no type. What
     // is planned is kept in the shape's own memory.
     unsafe {
         let columns = (*(*relation).rd_att).natts as AttrNumber;
         for number in 1..=columns {
-            let dropped = pg_sys::get_attname(shape.relation, number, true).is_null();
+            let dropped = pg_sys::get_atttype(shape.relation, number) == Oid::INVALID;
             if dropped || shape.numbers.contains(&number) {
                 continue;
             }
