@@ -18,7 +18,7 @@ use crate::pg::report::Report;
 use crate::pg::value::{Address, Jsonb, Time, Value};
 use crate::settings;
 use crate::store::definitions::Published;
-use crate::store::{self, InstanceRow, Standing, statements};
+use crate::store::{self, Completion, InstanceRow, Standing, statements};
 
 /// What the caller said along with a command.
 #[derive(Clone, Copy, Default)]
@@ -177,20 +177,16 @@ pub fn complete_task(
     revision: i64,
     at: Time,
 ) -> Result<(), Failure> {
-    let completed = command.spi.run(
-        &statements::COMPLETE_TASK,
-        &[
-            command.tenant(),
-            Value::Uuid(verdict.task),
-            Value::Bigint(revision),
-            Value::Time(at),
-            Value::Text(verdict.event),
-            Value::optional(verdict.in_favour, Value::Bool),
-            Value::Text(&command.caller.actor),
-            Value::optional(verdict.on_behalf_of, Value::Text),
-        ],
-    );
-    if completed.count() != 1 {
+    let completion = Completion {
+        event: verdict.event,
+        in_favour: verdict.in_favour,
+        actor: &command.caller.actor,
+        on_behalf_of: verdict.on_behalf_of,
+        revision,
+        at,
+    };
+    let (spi, tenant) = (command.spi, &command.caller.tenant);
+    if !store::complete_task(spi, tenant, verdict.task, &completion)? {
         return Err(trigger_interfered(
             "a trigger kept a task from being completed",
         ));
@@ -414,28 +410,30 @@ pub fn open_task(
 ) -> Result<Uuid, Failure> {
     let rest = &scene.definition.machine.states[plan.rest()];
     let id = Uuid::now_v7();
-    let due = task.due.as_deref();
-    let due_from = due.map(|_| clock::at(scene.at)).transpose()?;
-    let opened = command.spi.run(
-        &statements::INSERT_TASK,
-        &[
-            command.tenant(),
-            Value::Uuid(id),
-            Value::Uuid(scene.instance),
-            Value::Text(&seat.name),
-            Value::Text(&rest.name),
-            Value::Int(plan.round),
-            Value::Int(scene.material_version),
-            Value::Texts(&seat.roles),
-            Value::Bool(seat.veto),
-            Value::Bool(task.one_vote_each),
-            Value::Bigint(plan.revision),
-            Value::Time(scene.at),
-            Value::optional(due, Value::Text),
-            Value::optional(due_from, Value::Time),
-        ],
-    );
-    if opened.count() != 1 {
+    let mut values = vec![
+        command.tenant(),
+        Value::Uuid(id),
+        Value::Uuid(scene.instance),
+        Value::Text(&seat.name),
+        Value::Text("OPEN"),
+        Value::Text(&rest.name),
+        Value::Int(plan.round),
+        Value::Int(scene.material_version),
+        Value::Texts(&seat.roles),
+        Value::Bool(seat.veto),
+        Value::Bool(task.one_vote_each),
+        Value::Bigint(plan.revision),
+        Value::Time(scene.at),
+    ];
+    let opened = match &task.due {
+        None => command.spi.insert(&statements::INSERT_TASK, &values),
+        Some(due) => {
+            values.extend([Value::Text(due), Value::Time(clock::at(scene.at)?)]);
+            let inserted = command.spi.run(&statements::INSERT_TASK_DUE, &values);
+            inserted.count() == 1
+        }
+    };
+    if !opened {
         return Err(trigger_interfered("a trigger kept a task out"));
     }
     Ok(id)

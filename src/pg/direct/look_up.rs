@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, Oid};
 use super::super::report::Report;
 use super::super::spi::Row;
 use super::super::value::Value;
-use super::shape::Open;
+use super::shape::{Kind, Open};
 
 /// Where a row was found. It says nothing any more once the transaction has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,12 +130,17 @@ impl Open {
     pub(super) unsafe fn columns_of(&self, tuple: pg_sys::HeapTuple) -> Row {
         // SAFETY: promised by the caller.
         let (values, nulls) = unsafe { self.deform(tuple) };
-        let index = |number: &i16| *number as usize - 1;
-        let columns = self.shape.numbers.iter().map(index);
-        Row::new(
-            columns.clone().map(|index| values[index]).collect(),
-            columns.map(|index| nulls[index]).collect(),
-        )
+        let columns = self.table.columns.iter().zip(&self.shape.numbers);
+        let columns = columns.map(|(column, number)| {
+            let index = *number as usize - 1;
+            match column.kind {
+                // SAFETY: the column is of an enum.
+                Kind::Enum(_) if !nulls[index] => (unsafe { label(values[index]) }, false),
+                _ => (values[index], nulls[index]),
+            }
+        });
+        let (values, nulls) = columns.unzip();
+        Row::new(values, nulls)
     }
 
     /// # Safety
@@ -153,5 +158,17 @@ impl Open {
             pg_sys::heap_deform_tuple(tuple, descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
             (values, nulls)
         }
+    }
+}
+
+/// The label of an enum's value, as a text.
+///
+/// # Safety
+/// The datum is of an enum.
+unsafe fn label(value: pg_sys::Datum) -> pg_sys::Datum {
+    // SAFETY: enum_out gives a C string, which is copied.
+    unsafe {
+        let label = pg_sys::OidOutputFunctionCall(Oid::from(pg_sys::F_ENUM_OUT), value);
+        pg_sys::Datum::from(pg_sys::cstring_to_text(label))
     }
 }

@@ -1,9 +1,7 @@
-//! The rows that every command reads and moves, without the executor (see [`crate::pg::direct`]).
-//! What is given here is what `READ_INSTANCE` and `MOVE_INSTANCE` give; `None` where they have to.
+//! Runs of a definition.
 
 use pgrx::pg_sys::{
-    BOOLOID as BOOL, INT4OID as INT, INT8OID as BIGINT, TEXTARRAYOID as TEXTS, TEXTOID as TEXT,
-    TIMESTAMPTZOID as TIME, UUIDOID as UUID,
+    BOOLOID as BOOL, INT4OID as INT, INT8OID as BIGINT, TEXTOID as TEXT, UUIDOID as UUID,
 };
 use uuid::Uuid;
 use workflow_core::decide::Instance;
@@ -11,9 +9,10 @@ use workflow_core::decide::Instance;
 use crate::pg::direct::{Column, Fresh, Purpose, Table};
 use crate::pg::report::Report;
 use crate::pg::spi::{Row, Spi};
-use crate::pg::value::{Time, Value};
+use crate::pg::value::Value;
 
-use super::{InstanceRow, Memberships, Standing};
+use super::super::{InstanceRow, Standing};
+use super::tasks;
 
 static INSTANCES: Table = Table {
     name: c"instances",
@@ -47,62 +46,29 @@ const MATERIAL_VERSION: usize = 9;
 const ENTERED_REVISION: usize = 10;
 const CLOSED: usize = 11;
 
-static ROUNDS: Table = Table {
-    name: c"tasks",
-    columns: &[
-        Column::new(c"tenant_id", TEXT),
-        Column::new(c"instance_id", UUID),
-        Column::new(c"round", INT),
-    ],
-    index: Some((c"tasks_round", 3)),
-};
-
-/// What a look-up found.
-pub enum Found {
-    /// No such instance of this tenant.
-    Nothing,
-    /// The instance, whose round has no tasks.
-    Instance(Box<InstanceRow>),
-    /// An instance whose tasks count: SQL reads them.
-    WithTasks,
-}
-
-/// Looks an instance up.
-pub fn find_instance(spi: &Spi, tenant: &str, id: Uuid) -> Result<Option<Found>, Report> {
+/// Looks an instance up, with the tasks of its round: what `READ_INSTANCE` gives.
+pub fn find(spi: &Spi, tenant: &str, id: Uuid) -> Result<Option<Option<InstanceRow>>, Report> {
     let Some(instances) = spi.open(&INSTANCES, Purpose::Read) else {
         return Ok(None);
     };
-    let Some(tasks) = spi.open(&ROUNDS, Purpose::Read) else {
+    let Some(tasks) = tasks::open_rounds(spi) else {
         return Ok(None);
     };
     let snapshot = Fresh::take();
     let mut found = None;
     let key = [Value::Text(tenant), Value::Uuid(id)];
     instances.look_up(&snapshot, &key, |row, place| {
+        let instance = read(row)?;
         found = Some(InstanceRow {
             place: Some(place),
-            ..read(row)?
+            ..instance
         });
         Ok(())
     })?;
-    let Some(row) = found else {
-        return Ok(Some(Found::Nothing));
-    };
-    let round = [
-        Value::Text(tenant),
-        Value::Uuid(id),
-        Value::Int(row.instance.round),
-    ];
-    let mut has_tasks = false;
-    tasks.look_up(&snapshot, &round, |_, _| {
-        has_tasks = true;
-        Ok(())
-    })?;
-    Ok(Some(if has_tasks {
-        Found::WithTasks
-    } else {
-        Found::Instance(Box::new(row))
-    }))
+    if let Some(row) = &mut found {
+        row.instance.tasks = tasks::of_round(&tasks, &snapshot, tenant, &row.instance)?;
+    }
+    Ok(Some(found))
 }
 
 fn read(row: &Row) -> Result<InstanceRow, Report> {
@@ -125,36 +91,8 @@ fn read(row: &Row) -> Result<InstanceRow, Report> {
     })
 }
 
-static MEMBERS: Table = Table {
-    name: c"members",
-    columns: &[
-        Column::new(c"member", TEXT),
-        Column::new(c"tenant_id", TEXT),
-        Column::new(c"roles", TEXTS),
-        Column::new(c"valid_until", TIME),
-    ],
-    index: Some((c"members_member", 1)),
-};
-
-/// Tenants a login belongs to, in their order, with its roles there.
-pub fn memberships(spi: &Spi, login: &str) -> Result<Option<Memberships>, Report> {
-    let Some(members) = spi.open(&MEMBERS, Purpose::Read) else {
-        return Ok(None);
-    };
-    let mut found = Vec::new();
-    members.look_up(&Fresh::take(), &[Value::Text(login)], |row, _| {
-        let valid_until = row.opt_time(3)?;
-        if valid_until.is_none_or(|until| until > Time::now()) {
-            found.push((row.text(1)?, row.texts(2)?));
-        }
-        Ok(())
-    })?;
-    found.sort();
-    Ok(Some(found))
-}
-
-/// The conditional update. False if the row is held by somebody else, or no longer as it was read.
-pub fn move_instance(spi: &Spi, before: &InstanceRow, now: &Standing<'_>) -> Option<bool> {
+/// What `MOVE_INSTANCE` does: false if the row is held by somebody else, or no longer as it was read.
+pub fn change(spi: &Spi, before: &InstanceRow, now: &Standing<'_>) -> Option<bool> {
     let place = before.place?;
     let instances = spi.open(&INSTANCES, Purpose::Update)?;
     let is_same = |row: &Row| {
