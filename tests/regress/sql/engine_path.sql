@@ -103,12 +103,14 @@ SELECT pg_temp.step('path-renamed');
 ALTER INDEX workflow.path_pkey RENAME TO instances_pkey;
 
 -- Replica identity is asked for where PostgreSQL asks.
+SET client_min_messages = error;
 CREATE PUBLICATION path FOR TABLE workflow.instances;
 ALTER TABLE workflow.instances REPLICA IDENTITY NOTHING;
 SELECT pg_temp.step('path-published');
 ALTER TABLE workflow.instances REPLICA IDENTITY DEFAULT;
 SELECT pg_temp.step('path-published-2');
 DROP PUBLICATION path;
+RESET client_min_messages;
 
 SELECT key, pg_temp.rows(key) = pg_temp.rows('path-auto') AS same
   FROM unnest('{path-dropped,path-index,path-triggers,path-referenced,path-generated,path-rule,path-reindexed,path-renamed,path-published-2}'::text[]) key;
