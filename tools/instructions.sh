@@ -33,7 +33,7 @@ count() {
     as_server_user cp -a "$RUN/fresh" "$RUN/data"
     printf '%s\n' "$sql" | as_server_user valgrind --tool=callgrind --callgrind-out-file="$RUN/profile.$2" \
         "$BINDIR/postgres" --single -D "$RUN/data" workflow >"$RUN/answer" 2>&1 || { cat "$RUN/answer" >&2; return 1; }
-    grep -q "count = \"$2\"" "$RUN/answer" || { warn "not every command did what it should:"; cat "$RUN/answer" >&2; return 1; }
+    grep -q " = \"$2\"" "$RUN/answer" || { warn "not every command did what it should:"; cat "$RUN/answer" >&2; return 1; }
     sed -n 's/^summary: //p' "$RUN/profile.$2"
 }
 

@@ -360,7 +360,7 @@ fn store_refusal(
 ) -> Result<(), Report> {
     let entry = refusal.reason.entry();
     let detail = refusal.detail().to_string();
-    let written = spi.run(
+    let written = spi.insert(
         &statements::INSERT_REFUSAL,
         &[
             Value::Text(&caller.tenant),
@@ -376,9 +376,7 @@ fn store_refusal(
             Value::Json(&detail),
         ],
     );
-    if written.count() != 1
-        && let Failure::Error(report) = trigger_interfered("a trigger kept a refusal out")
-    {
+    if !written && let Failure::Error(report) = trigger_interfered("a trigger kept a refusal out") {
         return Err(report);
     }
     Ok(())
