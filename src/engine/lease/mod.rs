@@ -24,7 +24,7 @@ use crate::store::statements;
 pub const RESERVED: &str = "workflow.";
 /// How much the fence of a key leaps when its row comes from another cluster, whose later fences are
 /// not known here.
-const LEAP: i64 = 1 << 32;
+pub const LEAP: i64 = 1 << 32;
 /// Fences of one timeline; those of the next begin above them, so that a number which was lost with
 /// the end of the log is not given again.
 const OF_A_TIMELINE: u32 = 40;
@@ -170,7 +170,7 @@ pub fn grant(
     let mut row = vec![
         tenant,
         name,
-        Value::Bigint(i64::from(run.timeline.saturating_sub(1)) << OF_A_TIMELINE),
+        Value::Bigint(fence_base(&run)),
         Value::Uuid(token),
         Value::Text(grant.holder),
         Value::optional(grant.request_id, Value::Text),
@@ -222,7 +222,13 @@ pub fn grant(
     })
 }
 
-fn secret() -> Result<Uuid, Report> {
+/// What the sequence of fences is added to.
+pub fn fence_base(run: &Run) -> i64 {
+    i64::from(run.timeline.saturating_sub(1)) << OF_A_TIMELINE
+}
+
+/// A token that nobody can guess.
+pub fn secret() -> Result<Uuid, Report> {
     let bytes = cluster::random_bytes().ok_or_else(|| {
         Report::new(
             workflow_core::sqlstate::SqlState::DATA_CORRUPTED,
