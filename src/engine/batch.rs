@@ -11,6 +11,7 @@ use crate::engine::clock;
 use crate::engine::command::Command;
 use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::lease::check::Presented;
 use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
 use crate::engine::work::queue::{self, Arrival};
@@ -37,6 +38,8 @@ pub struct Change<'a> {
     pub payload: Option<&'a Jsonb>,
     /// Its request key.
     pub request_id: Option<&'a str>,
+    /// The lease under which it is done.
+    pub lease: Option<&'a Presented>,
 }
 
 impl Change<'_> {
@@ -208,7 +211,8 @@ fn supersede_tasks(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> R
 fn record(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(), Failure> {
     use Element::{Bigint, Int, Jsonb, Text, Uuid};
     let mut columns = Columns::new(&[
-        Uuid, Bigint, Text, Text, Text, Text, Int, Int, Int, Uuid, Text, Text, Jsonb, Text,
+        Uuid, Bigint, Text, Text, Text, Text, Int, Int, Int, Uuid, Text, Text, Jsonb, Text, Text,
+        Bigint,
     ]);
     for change in changes {
         let instance = &change.before.instance;
@@ -235,6 +239,8 @@ fn record(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(),
                 Value::optional(said.and_then(|said| said.comment), Value::Text),
                 Value::optional(said.and_then(|said| said.payload), Value::Jsonb),
                 Value::optional(change.request_id, Value::Text),
+                Value::optional(change.lease, |lease| Value::Text(&lease.key)),
+                Value::optional(change.lease, |lease| Value::Bigint(lease.fence)),
             ]);
         }
     }

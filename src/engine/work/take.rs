@@ -15,7 +15,7 @@ use super::{lease_key, remove};
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::InProgress;
-use crate::engine::lease::{End, LEAP, Lease, fence_base, log_end, secret};
+use crate::engine::lease::{End, Lease, fences, log_end, secret};
 use crate::engine::world::{Material, ServerWorld};
 use crate::pg::backend;
 use crate::pg::cluster;
@@ -356,6 +356,7 @@ fn hand_out(
     chosen: &[Chosen],
 ) -> Result<Vec<Work>, Failure> {
     let run = cluster::run();
+    fences::rise(command.spi, &run)?;
     let names: Vec<String> = chosen.iter().map(|one| lease_key(one.instance)).collect();
     let mut now = Time::now();
     let mut leap = 1;
@@ -363,7 +364,7 @@ fn hand_out(
         let Some(before) = &one.before else { continue };
         now = now.max(before.now());
         if before.tenure.written == Written::Elsewhere {
-            leap = LEAP;
+            leap = fences::LEAP;
         }
         if let Some(end) = End::of(before) {
             let key = crate::engine::lease::Key {
@@ -380,7 +381,7 @@ fn hand_out(
         &statements::GRANT_WORK,
         &[
             command.tenant(),
-            Value::Bigint(fence_base(&run)),
+            Value::Bigint(fences::base(run.timeline)),
             Value::Text(wanted.worker),
             Value::Time(now),
             Value::Time(expires_at),
@@ -391,6 +392,7 @@ fn hand_out(
             Value::Bool(provisional),
             Value::Texts(&names),
             Value::Uuids(&tokens?),
+            Value::Text(&command.caller.actor),
         ],
     );
     if granted.count() != chosen.len() as u64 {

@@ -118,18 +118,18 @@ pub static QUEUE_WORK: Statement = Statement::queue(
 pub static GRANT_WORK: Statement = Statement::queue(
     "WITH granted AS (
         INSERT INTO workflow.leases (tenant_id, key, fence, token, held, holder, request_id,
-               granted_at, renewed_at, expires_at, ttl_ms, renewals, longest_us, seen_at, cluster, epoch)
+               granted_at, renewed_at, expires_at, ttl_ms, renewals, longest_us, seen_at, cluster, epoch, actor)
         SELECT $1, k.key, $2 OPERATOR(pg_catalog.+) pg_catalog.nextval('workflow.lease_fence'::pg_catalog.regclass),
-               k.token, true, $3, NULL, $4, $4, $5, $6, 0, 0, $4, $7, $8
+               k.token, true, $3, NULL, $4, $4, $5, $6, 0, 0, $4, $7, $8, $13
           FROM ROWS FROM (pg_catalog.unnest($11), pg_catalog.unnest($12)) AS k (key, token)
             ON CONFLICT ON CONSTRAINT leases_pkey DO UPDATE
            SET fence = GREATEST(leases.fence OPERATOR(pg_catalog.+) $9, EXCLUDED.fence),
                token = EXCLUDED.token, held = true, holder = EXCLUDED.holder, request_id = NULL,
                granted_at = $4, renewed_at = $4, expires_at = $5, ttl_ms = $6, renewals = 0,
-               longest_us = 0, seen_at = $4, cluster = $7, epoch = $8
+               longest_us = 0, seen_at = $4, cluster = $7, epoch = $8, actor = $13
         RETURNING leases.key, leases.fence)
-     INSERT INTO workflow.lease_log (tenant_id, key, fence, holder, granted_at, ttl_ms, provisional)
-     SELECT $1, g.key, g.fence, $3, $4, $6, $10
+     INSERT INTO workflow.lease_log (tenant_id, key, fence, holder, granted_at, ttl_ms, provisional, actor)
+     SELECT $1, g.key, g.fence, $3, $4, $6, $10, $13
        FROM granted g
      RETURNING key, fence",
     &[
@@ -145,6 +145,7 @@ pub static GRANT_WORK: Statement = Statement::queue(
         pgrx::pg_sys::BOOLOID,
         TEXTS,
         UUIDS,
+        TEXT,
     ],
 );
 
