@@ -171,11 +171,7 @@ pub fn grant(
     let mut row = vec![
         tenant,
         name,
-<<<<<<< HEAD
         Value::Bigint(fences::base(run.timeline)),
-=======
-        Value::Bigint(fences::base(run.timeline)),
->>>>>>> main
         Value::Uuid(token),
         Value::Text(grant.holder),
         Value::optional(grant.request_id, Value::Text),
