@@ -152,7 +152,9 @@ for my $scheduler (1 .. 8)
 	{
 		$script .= "BEGIN; INSERT INTO ran SELECT 'nightly\@$slot', $scheduler FROM wf_inbox_accept('scheduler', 'nightly\@$slot') WHERE accepted; COMMIT;\n";
 	}
-	push @schedulers, IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('app') ], '<', \$script, '>', '/dev/null');
+	my $file = $node->basedir . "/scheduler-$scheduler.sql";
+	append_to_file($file, $script);
+	push @schedulers, IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('app'), '-f', $file ], '>', '/dev/null');
 }
 is(scalar(grep { !$_->finish } @schedulers), 0, 'no scheduler has failed');
 is_value($node, 'app', q{SELECT count(*), count(DISTINCT slot) FROM ran}, '40|40', 'eight schedulers, forty slots, forty runs');
