@@ -159,59 +159,25 @@ fn a_verdict_of_a_machine_is_about_what_it_took() {
 fn refusals_come_in_the_order_of_the_contract() {
     let machine = machine();
     let old = taken();
-    let lost = Hand {
-        lease: Lease::Lost("over".into()),
-        ..Hand::default()
-    };
     let newer = Instance {
         material_version: 2,
         ..at("BROKEN", 3)
     };
     let left = at("BROKEN", 3);
-    let cases: Vec<(&str, &Instance, i64, Option<&Taken>, Hand, Reason)> = vec![
-        ("NONE", &newer, 3, None, lost, Reason::NoSuchTransition),
-        (
-            "SKIP",
-            &newer,
-            3,
-            Some(&old),
-            Hand {
-                lease: Lease::Lost("over".into()),
-                ..Hand::default()
-            },
-            Reason::NotAuthorized,
-        ),
-        (
-            "DONE",
-            &newer,
-            3,
-            Some(&old),
-            Hand {
-                lease: Lease::Lost("over".into()),
-                ..Hand::default()
-            },
-            Reason::LeaseLost,
-        ),
-        ("DONE", &newer, 3, None, Hand::default(), Reason::LeaseLost),
-        (
-            "DONE",
-            &newer,
-            3,
-            Some(&old),
-            Hand::default(),
-            Reason::StaleMaterial,
-        ),
-        (
-            "DONE",
-            &left,
-            3,
-            Some(&old),
-            Hand::default(),
-            Reason::StaleRevision,
-        ),
+    let cases = [
+        ("NONE", &newer, None, false, Reason::NoSuchTransition),
+        ("SKIP", &newer, Some(&old), false, Reason::NotAuthorized),
+        ("DONE", &newer, Some(&old), false, Reason::LeaseLost),
+        ("DONE", &newer, None, true, Reason::LeaseLost),
+        ("DONE", &newer, Some(&old), true, Reason::StaleMaterial),
+        ("DONE", &left, Some(&old), true, Reason::StaleRevision),
     ];
-    for (event, instance, entered, taken, mut hand, reason) in cases {
-        let result = finish(&machine, instance, entered, &done(event, taken), &mut hand);
+    for (event, instance, taken, stands, reason) in cases {
+        let mut hand = Hand::default();
+        if !stands {
+            hand.lease = Lease::Lost("over".into());
+        }
+        let result = finish(&machine, instance, 3, &done(event, taken), &mut hand);
         assert_eq!(refused(result).reason, reason, "{event} {}", instance.state);
     }
     let ready = at("READY", 1);
