@@ -1,6 +1,6 @@
 -- Runs of a definition over an application, and their history.
 
-CREATE TYPE workflow.step AS ENUM ('start', 'edge', 'supersede', 'seat', 'cancel', 'migrate');
+CREATE TYPE workflow.step AS ENUM ('start', 'edge', 'supersede', 'seat', 'cancel', 'migrate', 'exhaust');
 COMMENT ON TYPE workflow.step IS 'Kind of a history row: an edge of the definition, or a marked administrative step.';
 
 CREATE TYPE workflow.decision AS ENUM ('approve', 'reject', 'return');
@@ -52,11 +52,12 @@ CREATE TABLE workflow.history (
     comment text,
     payload jsonb,
     request_id text COLLATE "C",
+    lease_key text COLLATE "C",
     fence bigint,
     at timestamptz NOT NULL,
     session_role text COLLATE "C" NOT NULL DEFAULT SESSION_USER,
     outer_role text COLLATE "C" DEFAULT workflow.outer_role(),
-    application_name text COLLATE "C" DEFAULT NULLIF(pg_catalog.current_setting('application_name'), ''),
+    application_name text COLLATE "C" DEFAULT CASE WHEN pg_catalog.length(pg_catalog.current_setting('application_name')) OPERATOR(pg_catalog.>) 0 THEN pg_catalog.current_setting('application_name') END,
     client_addr inet DEFAULT pg_catalog.inet_client_addr(),
     PRIMARY KEY (tenant_id, instance_id, revision)
 );
@@ -71,6 +72,7 @@ COMMENT ON COLUMN workflow.history.step IS 'edge: a step along the definition; a
 COMMENT ON COLUMN workflow.history.event IS 'Event of the edge; NULL for always edges and administrative steps.';
 COMMENT ON COLUMN workflow.history.round IS 'Round of the state that was left (of the first state for the start).';
 COMMENT ON COLUMN workflow.history.proof IS 'How strongly the actor was proved.';
+COMMENT ON COLUMN workflow.history.fence IS 'Fence of the lease that the command presented, whose key is lease_key.';
 COMMENT ON COLUMN workflow.history.at IS 'Clock time taken under the instance''s lock.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON workflow.history
     FOR EACH STATEMENT EXECUTE FUNCTION workflow.refuse_change();
@@ -132,7 +134,7 @@ CREATE FUNCTION wf_transition(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.outcome ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_transition';
-COMMENT ON FUNCTION wf_transition IS 'Takes the edge from_state to to_state if the instance still is as the caller saw it: expected_revision and material_version as the page showed them. wait_ms: total time to wait for locks in milliseconds, 0 for not at all, default workflow.wait_ms. Errors: any of the catalogue (docs/refusals.md), 55P03 busy.';
+COMMENT ON FUNCTION wf_transition IS 'Takes the edge from_state to to_state if the instance still is as the caller saw it: expected_revision and material_version as the page showed them. wait_ms: total time to wait for locks in milliseconds, 0 for not at all, default workflow.wait_ms. lease_key and fence, of wf_lease_acquire: refused with WF009 unless that lease stands, to the end of the transaction. Errors: any of the catalogue (docs/refusals.md), 55P03 busy.';
 REVOKE ALL ON FUNCTION wf_transition FROM PUBLIC;
 
 CREATE FUNCTION wf_try_transition(
@@ -156,6 +158,39 @@ CREATE FUNCTION wf_try_transition(
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_try_transition';
 COMMENT ON FUNCTION wf_try_transition IS 'wf_transition with on_refusal => ''return'': a refusal is an answer, stored in workflow.refusals, and no error.';
 REVOKE ALL ON FUNCTION wf_try_transition FROM PUBLIC;
+
+CREATE TYPE workflow.numbered_outcome AS (
+    ordinal int,
+    applied boolean,
+    code text,
+    reason text,
+    instance_id uuid,
+    application_id uuid,
+    state text,
+    revision bigint,
+    material_version int,
+    event text,
+    task_ids uuid[],
+    replayed boolean,
+    attempts int,
+    retryable boolean,
+    retry_after_ms int,
+    detail jsonb
+);
+COMMENT ON TYPE workflow.numbered_outcome IS 'Answer to one command of a call of many: its place in the call, from 1, and a workflow.outcome.';
+
+CREATE FUNCTION wf_transition_many(
+    commands jsonb,
+    atomic boolean DEFAULT false,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.numbered_outcome ROWS 100
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_transition_many';
+COMMENT ON FUNCTION wf_transition_many IS 'wf_transition for many instances: commands is an array of objects with the arguments of wf_transition as keys (instance, from_state, to_state, expected_revision, material_version, event, comment, payload, request_id), at most 100000. One row per command, in order; commands on one instance follow each other. A refused command is a row with its code and is stored in workflow.refusals; the others are carried out, or none of them with atomic => true: then a command that is not refused itself has applied = false, no code, and detail.withheld_by = ordinal of the first refused one. on_refusal says what becomes of a refusal of the whole call (WF007, WF019). Errors: those of wf_transition as rows; 22023, 22004 name the command.';
+REVOKE ALL ON FUNCTION wf_transition_many FROM PUBLIC;
 
 CREATE FUNCTION wf_check(
     instance uuid,
@@ -197,7 +232,7 @@ CREATE FUNCTION wf_send(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.outcome ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_send';
-COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic, pessimistic or adaptive; default as the definition says, else adaptive. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
+COMMENT ON FUNCTION wf_send IS 'Sends an event to an instance in whatever state it is. Decisions need expected_revision and material_version. lock_mode: optimistic, pessimistic or adaptive; default as the definition says, else adaptive. lease_key and fence as in wf_transition. Errors: WF003 the event belongs to another state, WF004 to none, and the rest of the catalogue.';
 REVOKE ALL ON FUNCTION wf_send FROM PUBLIC;
 
 CREATE FUNCTION wf_lock(

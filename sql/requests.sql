@@ -26,7 +26,7 @@ CREATE TABLE workflow.refusals (
     detail jsonb NOT NULL,
     session_role text COLLATE "C" NOT NULL DEFAULT SESSION_USER,
     outer_role text COLLATE "C" DEFAULT workflow.outer_role(),
-    application_name text COLLATE "C" DEFAULT NULLIF(pg_catalog.current_setting('application_name'), ''),
+    application_name text COLLATE "C" DEFAULT CASE WHEN pg_catalog.length(pg_catalog.current_setting('application_name')) OPERATOR(pg_catalog.>) 0 THEN pg_catalog.current_setting('application_name') END,
     client_addr inet DEFAULT pg_catalog.inet_client_addr(),
     PRIMARY KEY (tenant_id, id)
 );

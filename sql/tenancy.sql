@@ -19,7 +19,8 @@ DECLARE
     shared constant text := '(tenant_id = ''*''::text)';
     kept record;
     foreign_policy record;
-    repaired workflow.repair;
+    broken_in text;
+    found text;
 BEGIN
     IF current_setting('transaction_read_only')::boolean THEN
         RAISE EXCEPTION USING
@@ -37,16 +38,16 @@ BEGIN
          WHERE e.extname = 'workflow'
          ORDER BY c.relname
     LOOP
-        repaired.relation := kept.relname;
+        broken_in := kept.relname;
         IF NOT kept.relrowsecurity THEN
             EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', kept.relation::regclass);
-            repaired.finding := 'row-level security was not enabled';
-            RETURN NEXT repaired;
+            found := 'row-level security was not enabled';
+            RETURN QUERY SELECT broken_in, found;
         END IF;
         IF NOT kept.relforcerowsecurity THEN
             EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', kept.relation::regclass);
-            repaired.finding := 'row-level security was not forced';
-            RETURN NEXT repaired;
+            found := 'row-level security was not forced';
+            RETURN QUERY SELECT broken_in, found;
         END IF;
         -- A restrictive policy of somebody else only takes away; a permissive one would open the table.
         FOR foreign_policy IN
@@ -62,8 +63,8 @@ BEGIN
              ORDER BY p.polname
         LOOP
             EXECUTE format('DROP POLICY %I ON %s', foreign_policy.polname, kept.relation::regclass);
-            repaired.finding := format('policy %I was not the extension''s', foreign_policy.polname);
-            RETURN NEXT repaired;
+            found := format('policy %I was not the extension''s', foreign_policy.polname);
+            RETURN QUERY SELECT broken_in, found;
         END LOOP;
         IF kept.has_tenant AND NOT EXISTS (SELECT FROM pg_policy p
                                             WHERE p.polrelid = kept.relation AND p.polname = 'tenant') THEN
@@ -72,8 +73,8 @@ BEGIN
                            kept.relation::regclass);
             EXECUTE format('COMMENT ON POLICY tenant ON %s IS %L', kept.relation::regclass,
                            'The caller''s tenant only, read and written.');
-            repaired.finding := 'policy tenant was missing';
-            RETURN NEXT repaired;
+            found := 'policy tenant was missing';
+            RETURN QUERY SELECT broken_in, found;
         END IF;
         IF kept.relname = 'definitions' AND NOT EXISTS (SELECT FROM pg_policy p
                                                          WHERE p.polrelid = kept.relation AND p.polname = 'shared') THEN
@@ -81,8 +82,8 @@ BEGIN
                            kept.relation::regclass);
             EXECUTE format('COMMENT ON POLICY shared ON %s IS %L', kept.relation::regclass,
                            'Everybody reads the definitions that serve all tenants.');
-            repaired.finding := 'policy shared was missing';
-            RETURN NEXT repaired;
+            found := 'policy shared was missing';
+            RETURN QUERY SELECT broken_in, found;
         END IF;
     END LOOP;
 END

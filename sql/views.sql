@@ -58,6 +58,11 @@ SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of,
                     WHERE k.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
                       AND k.id OPERATOR(pg_catalog.=) h.task_id)
                WHEN h.step OPERATOR(pg_catalog.=) 'cancel'::workflow.step THEN 'ended it'
+               WHEN h.step OPERATOR(pg_catalog.=) 'migrate'::workflow.step THEN CASE
+                   WHEN h.from_state OPERATOR(pg_catalog.=) h.to_state
+                       THEN pg_catalog.format('went over to version %s', h.definition_version)
+                   ELSE pg_catalog.format('went over to version %s: from %s to %s', h.definition_version,
+                                          h.from_state, h.to_state) END
                ELSE h.step::pg_catalog.text END AS what,
            h.comment, h.material_version, h.round, h.task_id, h.request_id
       FROM workflow.history h

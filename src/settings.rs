@@ -52,9 +52,13 @@ static WORKER_BATCH: GucSetting<i32> = GucSetting::<i32>::new(100);
 static WORKER_PROCESSES: GucSetting<i32> = GucSetting::<i32>::new(2);
 static WORKER_DATABASES: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(5000);
+static REQUEST_RETENTION: GucSetting<i32> = GucSetting::<i32>::new(30 * 24 * 60 * 60);
 static GATE_WAITERS: GucSetting<i32> = GucSetting::<i32>::new(250);
 static ADAPTIVE_DWELL: GucSetting<i32> = GucSetting::<i32>::new(30_000);
 static LOG_REFUSALS: GucSetting<bool> = GucSetting::<bool>::new(true);
+static LEASE_GRACE: GucSetting<i32> = GucSetting::<i32>::new(5000);
+static LEASE_MAX_TTL: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
+static LOG_LEASE_ATTEMPTS: GucSetting<bool> = GucSetting::<bool>::new(false);
 static NOTIFY: GucSetting<bool> = GucSetting::<bool>::new(false);
 static OUTBOX_RETENTION: GucSetting<i32> = GucSetting::<i32>::new(7 * 24 * 60 * 60);
 static OUTBOX_MAX_ATTEMPTS: GucSetting<i32> = GucSetting::<i32>::new(10);
@@ -135,6 +139,16 @@ pub fn define() {
         GucFlags::UNIT_MS,
     );
     GucRegistry::define_int_guc(
+        c"workflow.request_retention",
+        c"How long request keys are kept, before wf_purge removes them.",
+        c"A command that is repeated later than that is carried out again.",
+        &REQUEST_RETENTION,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_S,
+    );
+    GucRegistry::define_int_guc(
         c"workflow.gate_waiters",
         c"How many commands may wait at the gate of one instance.",
         c"Further ones are told busy at once, with the time after which to try again.",
@@ -163,8 +177,40 @@ pub fn define() {
         GucFlags::default(),
     );
     define_delivery();
+    define_leases();
     define_worker();
     backend::reserve_settings_prefix();
+}
+
+fn define_leases() {
+    GucRegistry::define_int_guc(
+        c"workflow.lease_grace",
+        c"How much longer a lease counts as held that was granted before the server was started or promoted.",
+        c"Its holder could not renew it in between.",
+        &LEASE_GRACE,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_MS,
+    );
+    GucRegistry::define_int_guc(
+        c"workflow.lease_max_ttl",
+        c"Longest time for which a lease may be asked.",
+        c"",
+        &LEASE_MAX_TTL,
+        1,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_MS,
+    );
+    GucRegistry::define_bool_guc(
+        c"workflow.log_lease_attempts",
+        c"Writes one line to the server log for each attempt to take a lease.",
+        c"Refused attempts write nothing else.",
+        &LOG_LEASE_ATTEMPTS,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
 }
 
 /// Settings of the background worker, without effect where the library is not preloaded.
@@ -332,6 +378,11 @@ pub fn wait_ms() -> i32 {
     WAIT_MS.get()
 }
 
+/// `workflow.request_retention`, in seconds.
+pub fn request_retention() -> i32 {
+    REQUEST_RETENTION.get()
+}
+
 /// `workflow.gate_waiters`
 pub fn gate_waiters() -> u64 {
     GATE_WAITERS.get() as u64
@@ -345,6 +396,21 @@ pub fn adaptive_dwell() -> u64 {
 /// `workflow.log_refusals`
 pub fn log_refusals() -> bool {
     LOG_REFUSALS.get()
+}
+
+/// `workflow.lease_grace`, in milliseconds
+pub fn lease_grace() -> i32 {
+    LEASE_GRACE.get()
+}
+
+/// `workflow.lease_max_ttl`, in milliseconds
+pub fn lease_max_ttl() -> i32 {
+    LEASE_MAX_TTL.get()
+}
+
+/// `workflow.log_lease_attempts`
+pub fn log_lease_attempts() -> bool {
+    LOG_LEASE_ATTEMPTS.get()
 }
 
 /// `workflow.notify`

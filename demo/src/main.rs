@@ -8,6 +8,7 @@ mod collide;
 mod crowd;
 mod interruption;
 mod key_reuse;
+mod opposite_order;
 mod options;
 mod race;
 mod report;
@@ -51,11 +52,12 @@ fn main() -> ExitCode {
         ("100 connections on one instance", &crowd::run),
     ];
     if options.races {
-        experiments.extend::<[Experiment; 4]>([
+        experiments.extend::<[Experiment; 5]>([
             ("Equal decisions at the same moment", &same_decision::run),
             ("64 sessions on one instance, repeated", &sessions::run),
             ("64 sessions send one request", &same_request::run),
             ("One request key for two commands", &key_reuse::run),
+            ("Many commands in opposite order", &opposite_order::run),
         ]);
     }
     experiments.push(("What is stored agrees with itself", &verify::run));

@@ -14,7 +14,8 @@ pub fn outcomes(outcomes: Vec<Outcome>) -> Answer {
     Answer::Rows(outcomes.into_iter().map(cells).collect())
 }
 
-fn cells(outcome: Outcome) -> Vec<Cell> {
+/// The columns of `workflow.outcome`.
+pub fn cells(outcome: Outcome) -> Vec<Cell> {
     vec![
         Cell::Bool(outcome.applied),
         Cell::optional(outcome.code, Cell::Text),

@@ -4,6 +4,7 @@ use uuid::Uuid;
 use workflow_core::definition::{self, Draw, Finding, Severity};
 use workflow_core::refusal::{Reason, Refusal};
 
+use crate::api::transition::check_version;
 use crate::engine::command::{self, Command, Common, OnRefusal, checked, read_claim};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::request::Fingerprint;
@@ -58,13 +59,7 @@ fn publish(command: &Command<'_>, spec: &Jsonb, activate: bool) -> Result<(Strin
         return Ok((name, row.int(0)?));
     }
     if activate {
-        let key = [command.tenant(), Value::Text(&name)];
-        let active = command.spi.one(&statements::COUNT_ACTIVE, &key);
-        let active = active.map(|row| row.bigint(0)).transpose()?.unwrap_or(0);
-        let deactivated = command.spi.run(&statements::DEACTIVATE_DEFINITION, &key);
-        if deactivated.count() != active as u64 {
-            return Err(trigger_interfered("a trigger kept a definition active"));
-        }
+        deactivate(command, &name)?;
     }
     let row = command.spi.one(
         &statements::INSERT_DEFINITION,
@@ -80,6 +75,45 @@ fn publish(command: &Command<'_>, spec: &Jsonb, activate: bool) -> Result<(Strin
     );
     let row = row.ok_or_else(|| trigger_interfered("a trigger kept a definition out"))?;
     Ok((name, row.int(0)?))
+}
+
+/// `wf_activate`
+pub fn activate(call: &Call) -> Result<Answer, Report> {
+    Common::begin("wf_activate");
+    let name = checked("definition", call.text("definition")?.required()?)?;
+    let version = check_version("version", call.int("version").required()?)?;
+    let common = Common::read("wf_activate", call, None, None)?;
+    if common.on_refusal == OnRefusal::Return {
+        return Err(Report::invalid("wf_activate has no outcome to return"));
+    }
+    command::run(common, Fingerprint::new("wf_activate"), |command| {
+        KeyLock::new(LockKind::Definition, &command.caller.tenant, &name).take(&command.budget)?;
+        let version = Value::Int(version);
+        let key = [command.tenant(), Value::Text(&name), version];
+        let row = command.spi.one(&statements::OWN_DEFINITION, &key);
+        let row = row.ok_or_else(|| Refusal::not_found("definition"))?;
+        if !row.bool(0)? {
+            deactivate(command, &name)?;
+            let activated = command.spi.run(&statements::ACTIVATE_DEFINITION, &key);
+            if activated.count() != 1 {
+                return Err(trigger_interfered("a trigger kept a definition inactive"));
+            }
+        }
+        Ok(Default::default())
+    })?;
+    Ok(Answer::Row(vec![Cell::Text(name), Cell::Int(version)]))
+}
+
+/// Takes the name's active version, if it has one, out of use for new instances.
+fn deactivate(command: &Command<'_>, name: &str) -> Result<(), Failure> {
+    let key = [command.tenant(), Value::Text(name)];
+    let active = command.spi.one(&statements::COUNT_ACTIVE, &key);
+    let active = active.map(|row| row.bigint(0)).transpose()?.unwrap_or(0);
+    let deactivated = command.spi.run(&statements::DEACTIVATE_DEFINITION, &key);
+    if deactivated.count() != active as u64 {
+        return Err(trigger_interfered("a trigger kept a definition active"));
+    }
+    Ok(())
 }
 
 /// Everything there is to say about a spec, guards included, and its name.

@@ -1,11 +1,17 @@
 //! The SQL functions: arguments in, answer out, one file per group.
 
+pub mod adopt;
 pub mod answer;
+pub mod bulk;
+pub mod cancel;
 pub mod contention;
 pub mod decide;
 pub mod define;
 pub mod delivery;
 pub mod identity;
+pub mod lease;
+pub mod migrate;
+pub mod purge;
 pub mod query;
 pub mod resource;
 pub mod seat;

@@ -190,7 +190,8 @@ pub fn withdraw(call: &Call) -> Result<Answer, Report> {
     )
 }
 
-fn run<T: Effect>(
+/// Runs a command whose caller knows the revision and nothing else.
+pub fn run<T: Effect>(
     common: Common,
     id: Uuid,
     expected_revision: i64,

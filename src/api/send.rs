@@ -6,7 +6,7 @@ use workflow_core::outcome::Outcome;
 use workflow_core::refusal::Position;
 
 use crate::api::answer;
-use crate::api::transition::{check_revision, check_version, finish, refuse_lease};
+use crate::api::transition::{check_revision, check_version, finish, read_lease, seal_lease};
 use crate::engine::command::{self, Common, bounded};
 use crate::engine::instance::{self, Approach, InProgress, Wanted};
 use crate::engine::request::Fingerprint;
@@ -35,7 +35,7 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
     let lock_mode = call.text("lock_mode")?.optional();
     let forced = lock_mode.as_deref().map(parse_lock_mode).transpose()?;
     let wait_ms = call.int("wait_ms").optional();
-    refuse_lease(call)?;
+    let lease = read_lease(call)?;
     let common = Common::read("wf_send", call, wait_ms, request_id)?;
 
     let mut fingerprint = Fingerprint::new("wf_send");
@@ -45,6 +45,7 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
     fingerprint.number(expected_revision);
     fingerprint.number(material_version.map(i64::from));
     fingerprint.text(lock_mode.as_deref());
+    seal_lease(&mut fingerprint, lease.as_ref());
 
     let outcome = command::run(common, fingerprint, |command| {
         let _progress = InProgress::enter(instance)?;
@@ -61,10 +62,11 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
             expected_revision,
             material_version,
         };
-        let moved = instance::change(
+        let moved = instance::change_under(
             command,
             instance,
             &approach,
+            lease.as_ref(),
             payload.as_ref(),
             |definition, row, world| {
                 Ok(decide::send(
@@ -97,6 +99,7 @@ pub fn send(call: &Call) -> Result<Answer, Report> {
             &moved,
             Remarks {
                 payload: payload.as_ref(),
+                lease: lease.as_ref(),
                 ..Remarks::default()
             },
         )

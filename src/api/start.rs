@@ -45,43 +45,48 @@ pub fn start(call: &Call) -> Result<Answer, Report> {
         let published =
             definitions::find(command.spi, &command.caller.tenant, &definition, version)?
                 .ok_or_else(|| Refusal::not_found("definition"))?;
-        let application = find(command, &business_key, material.as_ref())?;
+        let application = find(command, &business_key, material.as_ref(), 1)?;
         let (instance, plan) = decide_start(command, &published, &application)?;
         let _instance = InProgress::enter(instance.id)?;
         application.write(command, &business_key)?;
-        carry_out(command, &published, &instance, &plan)
+        carry_out(command, &published, &instance, &plan, Remarks::default())
     })?;
     Ok(answer::outcome(outcome))
 }
 
 /// The application an instance starts over.
-struct Application<'a> {
-    id: Uuid,
-    material_version: i32,
+pub struct Application<'a> {
+    /// Its id.
+    pub id: Uuid,
+    /// The material in force.
+    pub material_version: i32,
     /// Content of the first material, if the application is new.
-    new: Option<&'a Jsonb>,
+    pub new: Option<&'a Jsonb>,
     /// A trigger of the user's may see its rows before all of them are there.
     _progress: InProgress,
 }
 
 /// Finds the application and locks it, or the business key if there is none yet. Writes nothing.
-fn find<'a>(
+pub fn find<'a>(
     command: &Command<'_>,
     business_key: &str,
     material: Option<&'a Jsonb>,
+    first_version: i32,
 ) -> Result<Application<'a>, Failure> {
     let key = [command.tenant(), Value::Text(business_key)];
-    let known = match command.spi.one(&statements::FIND_APPLICATION, &key) {
-        Some(row) => Some(row),
-        None => {
-            // Nobody else may be making the same one: then it is there once the lock is had.
-            KeyLock::new(LockKind::BusinessKey, &command.caller.tenant, business_key)
-                .take(&command.budget)?;
-            command.spi.one(&statements::FIND_APPLICATION, &key)
-        }
-    };
-    if let Some(row) = known {
-        return existing(command, row.uuid(0)?, material);
+    let look = || command.spi.one(&statements::FIND_APPLICATION, &key);
+    if let Some(row) = look()
+        && let Some(application) = existing(command, row.uuid(0)?, material)?
+    {
+        return Ok(application);
+    }
+    // Nobody else may be making the same one: then it is there once the lock is had. One that was
+    // there and is gone has been purged.
+    KeyLock::new(LockKind::BusinessKey, &command.caller.tenant, business_key)
+        .take(&command.budget)?;
+    if let Some(row) = look() {
+        let application = existing(command, row.uuid(0)?, material)?;
+        return Ok(application.ok_or_else(|| Refusal::not_found("application"))?);
     }
     let Some(material) = material else {
         let message = "material must not be null: the application is new";
@@ -91,7 +96,7 @@ fn find<'a>(
     let progress = InProgress::enter(id)?;
     Ok(Application {
         id,
-        material_version: 1,
+        material_version: first_version,
         new: Some(material),
         _progress: progress,
     })
@@ -99,7 +104,7 @@ fn find<'a>(
 
 impl Application<'_> {
     /// Makes a new application, or counts one more start of an old one.
-    fn write(&self, command: &Command<'_>, business_key: &str) -> Result<(), Failure> {
+    pub fn write(&self, command: &Command<'_>, business_key: &str) -> Result<(), Failure> {
         let id = Value::Uuid(self.id);
         let written = match self.new {
             None => command
@@ -111,6 +116,7 @@ impl Application<'_> {
                     command.tenant(),
                     id,
                     Value::Text(business_key),
+                    Value::Int(self.material_version),
                     Value::Time(Time::now()),
                     Value::Text(&command.caller.actor),
                 ],
@@ -122,7 +128,13 @@ impl Application<'_> {
             ));
         }
         match self.new {
-            Some(material) => insert_material(command, self.id, 1, material, Time::now()),
+            Some(material) => insert_material(
+                command,
+                self.id,
+                self.material_version,
+                material,
+                Time::now(),
+            ),
             None => Ok(()),
         }
     }
@@ -170,19 +182,35 @@ pub fn lock_application(command: &Command<'_>, id: Uuid) -> Result<(), Failure> 
     Ok(())
 }
 
+/// `None` if it was purged in the meantime.
 fn existing<'a>(
     command: &Command<'_>,
     id: Uuid,
     material: Option<&'a Jsonb>,
-) -> Result<Application<'a>, Failure> {
+) -> Result<Option<Application<'a>>, Failure> {
     let progress = InProgress::enter(id)?;
     lock_application(command, id)?;
     let key = [command.tenant(), Value::Uuid(id)];
-    let row = command
-        .spi
-        .one(&statements::READ_APPLICATION, &key)
-        .ok_or_else(|| Refusal::not_found("application"))?;
+    let Some(row) = command.spi.one(&statements::READ_APPLICATION, &key) else {
+        return Ok(None);
+    };
     let material_version = row.int(0)?;
+    refuse_other_material(command, id, material_version, material)?;
+    Ok(Some(Application {
+        id,
+        material_version,
+        new: None,
+        _progress: progress,
+    }))
+}
+
+/// WF002 if the material that a caller brings is not the one in force.
+pub fn refuse_other_material(
+    command: &Command<'_>,
+    id: Uuid,
+    material_version: i32,
+    material: Option<&Jsonb>,
+) -> Result<(), Failure> {
     if let Some(material) = material {
         let same = command.spi.one(
             &statements::SAME_MATERIAL,
@@ -203,12 +231,7 @@ fn existing<'a>(
             return Err(refusal.into());
         }
     }
-    Ok(Application {
-        id,
-        material_version,
-        new: None,
-        _progress: progress,
-    })
+    Ok(())
 }
 
 /// Everything that can refuse a start is asked before the first write.
@@ -219,7 +242,7 @@ fn decide_start(
 ) -> Result<(Instance, Plan), Failure> {
     let machine = &published.machine;
     if !machine.concurrent {
-        refuse_second(command, published, application)?;
+        refuse_second(command, published, application.id)?;
     }
     let instance = Instance {
         id: Uuid::now_v7(),
@@ -259,11 +282,13 @@ fn decide_start(
     }
 }
 
-fn carry_out(
+/// Writes the rows of a new instance.
+pub fn carry_out(
     command: &Command<'_>,
     published: &Published,
     instance: &Instance,
     plan: &Plan,
+    remarks: Remarks<'_>,
 ) -> Result<Outcome, Failure> {
     let machine = &published.machine;
     let rest = &machine.states[plan.rest()];
@@ -296,20 +321,21 @@ fn carry_out(
         revision: 0,
         at: Time::now(),
     };
-    write::record(command, &scene, plan, Remarks::default())?;
+    write::record(command, &scene, plan, remarks)?;
     let task_ids = write::open_tasks(command, &scene, plan)?;
     Ok(scene.outcome(plan, task_ids, 1))
 }
 
-/// The application's row is locked by every start, so nobody else can be starting now.
-fn refuse_second(
+/// WF018 if there is an open instance. The application's row is locked by every start, so nobody
+/// else can be starting now.
+pub fn refuse_second(
     command: &Command<'_>,
     published: &Published,
-    application: &Application<'_>,
+    application: Uuid,
 ) -> Result<(), Failure> {
     let key = [
         command.tenant(),
-        Value::Uuid(application.id),
+        Value::Uuid(application),
         Value::Text(&published.name),
     ];
     let Some(row) = command.spi.one(&statements::RUNNING_INSTANCE, &key) else {
@@ -317,7 +343,7 @@ fn refuse_second(
     };
     let message = format!("the application has an open instance of {}", published.name);
     let mut refusal = Refusal::new(Reason::AlreadyRunning, message);
-    refusal.application_id = Some(application.id);
+    refusal.application_id = Some(application);
     refusal.instance_id = Some(row.uuid(0)?);
     refusal.actual = Position {
         state: Some(row.text(1)?),

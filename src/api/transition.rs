@@ -4,13 +4,13 @@ use uuid::Uuid;
 use workflow_core::decide::{self, Plan, Transition};
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::{Position, Refusal};
-use workflow_core::sqlstate::SqlState;
 
 use crate::api::answer;
-use crate::engine::command::{self, Command, Common, OnRefusal, bounded, read_claim};
+use crate::engine::command::{self, Command, Common, OnRefusal, bounded, checked, read_claim};
 use crate::engine::failure::Failure;
 use crate::engine::identity::{Caller, Claim};
 use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
+use crate::engine::lease::check::Presented;
 use crate::engine::request::{self, Fingerprint};
 use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
@@ -34,6 +34,7 @@ struct Arguments {
     comment: Option<String>,
     payload: Option<Jsonb>,
     request_id: Option<String>,
+    lease: Option<Presented>,
     wait_ms: Option<i32>,
 }
 
@@ -50,7 +51,7 @@ impl Arguments {
         let comment = call.text("comment")?.optional();
         let payload = call.jsonb("payload").optional();
         let request_id = call.text("request_id")?.optional();
-        refuse_lease(call)?;
+        let lease = read_lease(call)?;
         let wait_ms = call.int("wait_ms").optional();
         Ok(Arguments {
             instance,
@@ -62,6 +63,7 @@ impl Arguments {
             comment,
             payload,
             request_id,
+            lease,
             wait_ms,
         })
     }
@@ -86,6 +88,7 @@ impl Arguments {
         fingerprint.text(self.event.as_deref());
         fingerprint.text(self.comment.as_deref());
         fingerprint.json(self.payload.as_ref());
+        seal_lease(&mut fingerprint, self.lease.as_ref());
         fingerprint
     }
 }
@@ -106,17 +109,25 @@ pub fn check_version(name: &str, version: i32) -> Result<i32, Report> {
     Ok(version)
 }
 
-/// Reads `lease_key` and `fence`. A lease that cannot be held cannot be presented.
-pub fn refuse_lease(call: &Call) -> Result<(), Report> {
-    let lease_key = call.text("lease_key")?.optional();
-    let fence = call.bigint("fence").optional();
-    if lease_key.is_some() || fence.is_some() {
-        return Err(Report::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            "leases are not built yet: lease_key and fence must be null",
-        ));
+/// Reads `lease_key` and `fence`, which go together.
+pub fn read_lease(call: &Call) -> Result<Option<Presented>, Report> {
+    let lease_key = call.text("lease_key")?;
+    let fence = call.bigint("fence");
+    match (lease_key.optional(), fence.optional()) {
+        (None, None) => Ok(None),
+        (Some(key), Some(fence)) => Ok(Some(Presented {
+            key: checked("lease_key", key)?,
+            fence,
+        })),
+        (None, Some(_)) => Err(Report::null("lease_key")),
+        (Some(_), None) => Err(Report::null("fence")),
     }
-    Ok(())
+}
+
+/// Adds the lease that a command presents to its fingerprint.
+pub fn seal_lease(fingerprint: &mut Fingerprint, lease: Option<&Presented>) {
+    fingerprint.text(lease.map(|lease| lease.key.as_str()));
+    fingerprint.number(lease.map(|lease| lease.fence));
 }
 
 /// `wf_transition`
@@ -156,10 +167,11 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
         };
         let payload = arguments.payload.as_ref();
         let mut event = None;
-        let moved = instance::change(
+        let moved = instance::change_under(
             command,
             arguments.instance,
             &approach,
+            arguments.lease.as_ref(),
             payload,
             |definition, row, world| {
                 let transition = arguments.command();
@@ -193,6 +205,7 @@ fn run(common: Common, arguments: &Arguments) -> Result<Answer, Report> {
         let remarks = Remarks {
             comment,
             payload,
+            lease: arguments.lease.as_ref(),
             ..Remarks::default()
         };
         finish(command, &moved, remarks)
@@ -282,7 +295,8 @@ fn foresee(
         application: scene.application,
         version: scene.material_version,
     };
-    let mut world = ServerWorld::new(spi, caller, material, arguments.payload.as_ref());
+    let mut world = ServerWorld::new(spi, caller, material, arguments.payload.as_ref())
+        .under(arguments.lease.as_ref());
     let transition = arguments.command();
     let decision = decide::transition(&definition.machine, &row.instance, &transition, &mut world);
     match world.finish(decision) {

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use workflow_core::outcome::Outcome;
 use workflow_core::refusal::Refusal;
 
+use crate::engine::bulk::Fate;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::identity::{Caller, Claim, check_name};
 use crate::engine::request::{self, Fingerprint, Request};
@@ -173,6 +174,46 @@ pub fn run(
     }
 }
 
+/// Runs a call of many commands and answers for each of them. A refusal of one command is an answer;
+/// `on_refusal` says what becomes of one that concerns the whole call.
+pub fn run_many(
+    common: Common,
+    count: usize,
+    body: impl FnOnce(&Command<'_>, &Common) -> Result<Vec<Fate>, Failure>,
+) -> Result<Vec<Outcome>, Report> {
+    let spi = Spi::connect(false);
+    let _owner = AsOwner::switch(installation::owner(&spi)?);
+    let mut caller = None;
+    let mut outcomes = Vec::with_capacity(count);
+    let fingerprint = Fingerprint::new(common.command);
+    let result = attempt(&spi, &common, fingerprint, &mut caller, |command| {
+        for fate in body(command, &common)? {
+            outcomes.push(match fate {
+                Fate::Answered(outcome) | Fate::Withheld(outcome) => outcome,
+                Fate::Refused(refusal) => {
+                    keep_refusal(command, &refusal)?;
+                    Outcome::refused(&refusal)
+                }
+            });
+        }
+        Ok(Outcome::default())
+    });
+    match result {
+        Ok(_) => Ok(outcomes),
+        Err(Failure::Error(report)) => Err(report),
+        Err(Failure::Refused(refusal)) => {
+            log_refusal(common.command, caller.as_ref(), &refusal);
+            if common.on_refusal == OnRefusal::Raise {
+                return Err(Report::from(&*refusal));
+            }
+            if let Some(caller) = &caller {
+                store_refusal(&spi, common.command, caller, &refusal)?;
+            }
+            Ok(vec![Outcome::refused(&refusal); count])
+        }
+    }
+}
+
 fn attempt(
     spi: &Spi,
     common: &Common,
@@ -181,7 +222,8 @@ fn attempt(
     body: impl FnOnce(&Command<'_>) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
     let caller = Caller::identify(spi, &common.claim)?;
-    if caller.tenant == super::identity::SHARED_TENANT && common.command != "wf_define" {
+    let shares = ["wf_define", "wf_activate"].contains(&common.command);
+    if caller.tenant == super::identity::SHARED_TENANT && !shares {
         return Err(Report::invalid("tenant * is for definitions only").into());
     }
     let wait_ms = common.wait_ms.unwrap_or_else(settings::wait_ms);

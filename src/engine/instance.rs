@@ -1,6 +1,7 @@
 //! One instance under one command: read, decide, move, and again if somebody was faster.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::engine::contention::{Heat, Key};
 use crate::engine::failure::{Failure, busy, trigger_interfered};
 use crate::engine::gate::{self, Passage, Way};
 use crate::engine::identity::Caller;
+use crate::engine::lease::check::Presented;
 use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write;
@@ -151,6 +153,19 @@ pub fn change<T: Effect>(
     id: Uuid,
     approach: &Approach,
     payload: Option<&Jsonb>,
+    decide: impl FnMut(&Published, &InstanceRow, &mut ServerWorld<'_>) -> Result<T, Failure>,
+) -> Result<Moved<T>, Failure> {
+    change_under(command, id, approach, None, payload, decide)
+}
+
+/// The same under a lease, which is kept from before the first lock on the instance, and checked
+/// with each decision.
+pub fn change_under<T: Effect>(
+    command: &Command<'_>,
+    id: Uuid,
+    approach: &Approach,
+    lease: Option<&Presented>,
+    payload: Option<&Jsonb>,
     mut decide: impl FnMut(&Published, &InstanceRow, &mut ServerWorld<'_>) -> Result<T, Failure>,
 ) -> Result<Moved<T>, Failure> {
     let mut attempts = 1;
@@ -169,6 +184,11 @@ pub fn change<T: Effect>(
             .map_err(|failure| about(failure, &row, approach, attempts))?;
         inside = passage == Passage::Inside;
     }
+    if let Some(lease) = lease.filter(|_| !approach.is_stale(&row)) {
+        lease
+            .keep(command)
+            .map_err(|failure| about(failure, &row, approach, attempts))?;
+    }
     if locked {
         lock(command, id, &mut heat).map_err(|failure| about(failure, &row, approach, attempts))?;
     }
@@ -181,7 +201,9 @@ pub fn change<T: Effect>(
             application: row.instance.application_id,
             version: row.instance.material_version,
         };
-        let mut world = ServerWorld::new(command.spi, &command.caller, material, payload).about(id);
+        let mut world = ServerWorld::new(command.spi, &command.caller, material, payload)
+            .about(id)
+            .under(lease);
         let decision = decide(&definition, &row, &mut world);
         let decision = world
             .finish(decision)
@@ -429,7 +451,7 @@ fn winner(
 }
 
 thread_local! {
-    static IN_PROGRESS: RefCell<Vec<Uuid>> = const { RefCell::new(Vec::new()) };
+    static IN_PROGRESS: RefCell<HashSet<Uuid>> = RefCell::default();
 }
 
 /// Marks an instance as being worked on in this backend, until dropped.
@@ -439,11 +461,10 @@ impl InProgress {
     /// 27000 if a trigger of the user's re-enters an instance whose command is not finished.
     pub fn enter(id: Uuid) -> Result<InProgress, Failure> {
         IN_PROGRESS.with_borrow_mut(|instances| {
-            if instances.contains(&id) {
+            if !instances.insert(id) {
                 let message = "a trigger called a command on an instance already in progress";
                 return Err(trigger_interfered(message));
             }
-            instances.push(id);
             Ok(InProgress(id))
         })
     }
@@ -451,6 +472,6 @@ impl InProgress {
 
 impl Drop for InProgress {
     fn drop(&mut self) {
-        IN_PROGRESS.with_borrow_mut(|instances| instances.retain(|id| *id != self.0));
+        IN_PROGRESS.with_borrow_mut(|instances| instances.remove(&self.0));
     }
 }

@@ -128,9 +128,7 @@ fn look_up(
         return Ok(None);
     };
     if !forms.contains(&row.bytes(0)?) {
-        let message = "the request key belongs to another command";
-        let refusal = Refusal::new(Reason::RequestMismatch, message).with("request_id", key);
-        return Err(refusal.into());
+        return Err(mismatch(key).into());
     }
     let outcome = row.jsonb(1)?.to_json()?;
     let mut outcome: Outcome = serde_json::from_str(&outcome)
@@ -139,7 +137,23 @@ fn look_up(
     Ok(Some(outcome))
 }
 
+/// WF008: the key was given for something else.
+pub fn mismatch(key: &str) -> Refusal {
+    let message = "the request key belongs to another command";
+    Refusal::new(Reason::RequestMismatch, message).with("request_id", key)
+}
+
+/// Place of a key in the order in which several of them are taken.
+pub fn lock_order(caller: &Caller, key: &str) -> (u32, u32) {
+    KeyLock::new(LockKind::Request, &caller.tenant, key).order()
+}
+
 impl Request {
+    /// Digest of the command.
+    pub fn fingerprint(&self) -> &[u8] {
+        &self.fingerprint
+    }
+
     /// The key, for the history.
     pub fn key(&self) -> &str {
         &self.key

@@ -7,6 +7,8 @@
 //! transaction that holds locks already; that one goes on without and waits for the row. Whichever
 //! way, everybody ends in the same conditional update.
 
+use std::collections::HashMap;
+
 use uuid::Uuid;
 use workflow_core::decide::{Movement, Plan, not_found, settle};
 use workflow_core::refusal::{Reason, Refusal};
@@ -186,7 +188,26 @@ pub fn reserve<'m>(
     Ok(())
 }
 
-/// Writes what a step moves; [`reserve`] has locked it and found enough.
+/// Locks everything that many steps will move and gives what there is of each; what does not exist
+/// is left out. For a command that decides several steps on it before it writes.
+pub fn hold<'m>(
+    command: &Command<'_>,
+    movements: impl IntoIterator<Item = &'m Movement>,
+) -> Result<HashMap<String, i64>, Failure> {
+    let keys = keys(movements);
+    enter_gates(command, &keys)?;
+    for key in &keys {
+        lock(command, key)?;
+    }
+    let mut balances = HashMap::with_capacity(keys.len());
+    for key in keys {
+        let balance = store::read_resource(command.spi, &command.caller.tenant, key)?;
+        balances.extend(balance.map(|balance| (key.to_owned(), balance)));
+    }
+    Ok(balances)
+}
+
+/// Writes what a step moves; [`reserve`] or [`hold`] has locked it and found enough.
 pub fn record(
     command: &Command<'_>,
     movements: &[Movement],

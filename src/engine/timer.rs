@@ -68,6 +68,22 @@ pub fn refresh(
     Ok(())
 }
 
+/// The visit goes on in another version of the state, whose timers count from now.
+pub fn replace(
+    command: &Command<'_>,
+    scene: &Scene<'_>,
+    state: &State,
+    entered_revision: i64,
+) -> Result<(), Failure> {
+    let visit = [
+        command.tenant(),
+        Value::Uuid(scene.instance),
+        Value::Bigint(entered_revision),
+    ];
+    command.spi.run(&statements::CLEAR_TIMERS, &visit);
+    set_all(command, scene.instance, state, entered_revision, scene.at)
+}
+
 fn due(state: &State) -> Option<&str> {
     state.task.as_ref()?.due.as_deref()
 }

@@ -1,9 +1,10 @@
 //! What a decision may ask for, fetched from the server where it matters.
 
-use workflow_core::decide::{Standing, Truth, World};
+use workflow_core::decide::{Lease, Standing, Truth, World};
 
 use crate::engine::failure::Failure;
 use crate::engine::identity::Caller;
+use crate::engine::lease::check::Presented;
 use crate::pg::guard;
 use crate::pg::report::Report;
 use crate::pg::spi::Spi;
@@ -38,6 +39,7 @@ pub struct ServerWorld<'a> {
     material: Material<'a>,
     payload: Option<&'a Jsonb>,
     instance: Option<Uuid>,
+    lease: Option<&'a Presented>,
     loaded: Option<(Jsonb, String)>,
     roles: Option<Vec<String>>,
     error: Option<Report>,
@@ -57,6 +59,7 @@ impl<'a> ServerWorld<'a> {
             material,
             payload,
             instance: None,
+            lease: None,
             loaded: None,
             roles: None,
             error: None,
@@ -66,6 +69,12 @@ impl<'a> ServerWorld<'a> {
     /// The same about an instance that exists.
     pub fn about(mut self, instance: Uuid) -> ServerWorld<'a> {
         self.instance = Some(instance);
+        self
+    }
+
+    /// The same under a lease, if the command presents one.
+    pub fn under(mut self, lease: Option<&'a Presented>) -> ServerWorld<'a> {
+        self.lease = lease;
         self
     }
 
@@ -181,6 +190,19 @@ impl World for ServerWorld<'_> {
             Value::Int(*version),
         ];
         self.spi.run(&statements::VERDICT, &key).count() > 0
+    }
+
+    fn lease(&mut self) -> Lease {
+        let Some(presented) = self.lease else {
+            return Lease::Absent;
+        };
+        match presented.check(self.spi, &self.caller.tenant) {
+            Ok(answer) => answer,
+            Err(report) => {
+                self.error.get_or_insert(report);
+                Lease::Lost(String::new())
+            }
+        }
     }
 
     fn value(&mut self, path: &str, at: &Standing<'_>) -> Option<String> {

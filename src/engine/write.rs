@@ -7,8 +7,10 @@ use workflow_core::outcome::Outcome;
 
 use crate::engine::clock;
 use crate::engine::command::Command;
+use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::Effect;
+use crate::engine::lease::check::Presented;
 use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
 use crate::pg::value::{Jsonb, Time, Value};
@@ -27,6 +29,10 @@ pub struct Remarks<'a> {
     pub task: Option<Uuid>,
     /// For whom the actor acts, if not for themselves.
     pub on_behalf_of: Option<&'a str>,
+    /// The state that was left, where it is one of another version.
+    pub left: Option<&'a str>,
+    /// The lease under which it is done.
+    pub lease: Option<&'a Presented>,
 }
 
 /// The conditional update. False if the row is held by somebody else, or no longer as it was read.
@@ -86,6 +92,34 @@ pub fn move_to_material(
             Value::Bool(now.closed),
             Value::Bigint(now.entered_revision),
             Value::Bigint(now.work),
+        ],
+    );
+    moved.count() == 1
+}
+
+/// The same into another version of its definition.
+pub fn move_to_version(
+    command: &Command<'_>,
+    to: &Published,
+    before: &InstanceRow,
+    plan: &Plan,
+) -> bool {
+    let rest = &to.machine.states[plan.rest()];
+    let entered = plan.entered_revision.unwrap_or(before.entered_revision);
+    let moved = command.spi.run(
+        &statements::MIGRATE_INSTANCE,
+        &[
+            command.tenant(),
+            Value::Uuid(before.instance.id),
+            Value::Bigint(before.instance.revision),
+            Value::Bigint(before.work),
+            Value::Uuid(before.definition_id),
+            Value::Uuid(to.id),
+            Value::Text(&rest.name),
+            Value::Bigint(plan.revision),
+            Value::Int(plan.round),
+            Value::Bool(rest.is_final),
+            Value::Bigint(entered),
         ],
     );
     moved.count() == 1
@@ -256,7 +290,8 @@ fn record_step(
     remarks: Remarks<'_>,
 ) -> Result<(), Failure> {
     let states = &scene.definition.machine.states;
-    let from_state = Value::optional(step.from, |from| Value::Text(&states[from].name));
+    let from_state = step.from.map(|from| states[from].name.as_str());
+    let from_state = Value::optional(from_state.or(remarks.left), Value::Text);
     let to_state = Value::Text(&states[step.to].name);
     let event = Value::optional(step.event.as_deref(), Value::Text);
     let decision = Value::optional(step.decision.map(Decision::as_str), Value::Text);
@@ -268,10 +303,10 @@ fn record_step(
             Value::Uuid(scene.instance),
             Value::Bigint(revision),
             Value::Text(step.kind.as_str()),
-            from_state.clone(),
-            to_state.clone(),
-            event.clone(),
-            decision.clone(),
+            from_state,
+            to_state,
+            event,
+            decision,
             Value::Int(step.round),
             Value::Int(scene.material_version),
             Value::Int(scene.definition.version),
@@ -279,10 +314,12 @@ fn record_step(
             Value::Text(&command.caller.actor),
             Value::Text(command.caller.proof),
             Value::optional(remarks.comment, Value::Text),
-            payload.clone(),
+            payload,
             command.request_key(),
             Value::Time(scene.at),
             Value::optional(remarks.on_behalf_of, Value::Text),
+            Value::optional(remarks.lease, |lease| Value::Text(&lease.key)),
+            Value::optional(remarks.lease, |lease| Value::Bigint(lease.fence)),
         ],
     );
     if written.count() != 1 {
@@ -296,6 +333,16 @@ fn record_step(
     if !step.publish {
         return Ok(());
     }
+    let circumstances = Circumstances {
+        instance: scene.instance,
+        application: scene.application,
+        definition: scene.definition,
+        material_version: scene.material_version,
+        revision,
+        actor: &command.caller.actor,
+        payload: remarks.payload,
+    };
+    let image = event::image(step, &circumstances);
     let trace = settings::traceparent()?;
     let published = command.spi.run(
         &statements::INSERT_OUTBOX,
@@ -304,19 +351,9 @@ fn record_step(
             Value::Uuid(Uuid::now_v7()),
             Value::Text(&scene.definition.name),
             Value::Uuid(scene.instance),
-            Value::Text(step.event.as_deref().unwrap_or(step.kind.as_str())),
-            Value::Uuid(scene.application),
-            Value::Int(scene.definition.version),
+            Value::Text(event::name(step)),
+            Value::Jsonb(&image),
             Value::Bigint(revision),
-            Value::Text(step.kind.as_str()),
-            event,
-            from_state,
-            to_state,
-            decision,
-            Value::Int(step.round),
-            Value::Int(scene.material_version),
-            Value::Text(&command.caller.actor),
-            payload,
             Value::Time(scene.at),
             Value::optional(trace.as_deref(), Value::Text),
         ],

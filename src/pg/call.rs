@@ -103,6 +103,15 @@ impl Call {
         }
     }
 
+    /// An interval.
+    pub fn interval(&self, name: &'static str) -> Argument<value::Interval> {
+        // SAFETY: declared as interval in the SQL signature.
+        let value = self
+            .next()
+            .map(|datum| unsafe { value::read_interval(datum) });
+        Argument { name, value }
+    }
+
     /// A jsonb.
     pub fn jsonb(&self, name: &'static str) -> Argument<Jsonb> {
         // SAFETY: declared as jsonb in the SQL signature.

@@ -25,6 +25,8 @@ pub enum Value<'a> {
     Uuid(Uuid),
     /// timestamptz
     Time(Time),
+    /// interval
+    Interval(Interval),
     /// bytea
     Bytes(&'a [u8]),
     /// text[]
@@ -78,6 +80,10 @@ impl Element {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub i64);
 
+/// interval, as PostgreSQL stores it; never looked into by Rust.
+#[derive(Clone, Copy, Debug)]
+pub struct Interval([u8; 16]);
+
 /// A jsonb as PostgreSQL stores it, owned, never looked into by Rust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jsonb(Vec<u8>);
@@ -97,6 +103,7 @@ impl<'a> Value<'a> {
             Value::Int(value) => Datum::from(*value),
             Value::Bigint(value) => Datum::from(*value),
             Value::Time(value) => Datum::from(value.0),
+            Value::Interval(value) => sixteen_bytes(&value.0),
             Value::Text(value) => text::with_server_bytes(value, varlena),
             Value::Bytes(value) => varlena(value),
             Value::Uuid(value) => uuid(value),
@@ -142,10 +149,15 @@ fn raw_varlena(image: &[u8]) -> Datum {
 }
 
 fn uuid(value: &Uuid) -> Datum {
-    // SAFETY: a uuid is sixteen bytes.
+    sixteen_bytes(value.as_bytes())
+}
+
+/// The size of a uuid and of an interval, which are both passed by reference.
+fn sixteen_bytes(value: &[u8; 16]) -> Datum {
+    // SAFETY: palloc gives room for sixteen bytes, aligned for any type, or raises.
     unsafe {
         let copy = pg_sys::palloc(16).cast::<u8>();
-        copy.copy_from_nonoverlapping(value.as_bytes().as_ptr(), 16);
+        copy.copy_from_nonoverlapping(value.as_ptr(), 16);
         Datum::from(copy)
     }
 }
@@ -210,14 +222,28 @@ pub unsafe fn read_bytes(datum: Datum) -> Vec<u8> {
 /// # Safety
 /// `datum` is a uuid.
 pub unsafe fn read_uuid(datum: Datum) -> Uuid {
+    // SAFETY: promised by the caller.
+    Uuid::from_bytes(unsafe { read_sixteen_bytes(datum) })
+}
+
+/// # Safety
+/// `datum` is an interval.
+pub unsafe fn read_interval(datum: Datum) -> Interval {
+    // SAFETY: promised by the caller.
+    Interval(unsafe { read_sixteen_bytes(datum) })
+}
+
+/// # Safety
+/// `datum` is of a type of sixteen bytes, passed by reference.
+unsafe fn read_sixteen_bytes(datum: Datum) -> [u8; 16] {
     let mut bytes = [0u8; 16];
-    // SAFETY: a uuid is passed by reference to sixteen bytes.
+    // SAFETY: promised by the caller.
     unsafe {
         bytes
             .as_mut_ptr()
             .copy_from_nonoverlapping(datum.cast_mut_ptr::<u8>(), 16)
     };
-    Uuid::from_bytes(bytes)
+    bytes
 }
 
 /// # Safety
@@ -290,6 +316,11 @@ pub unsafe fn read_uuids(datum: Datum) -> Vec<Option<Uuid>> {
 }
 
 impl Jsonb {
+    /// A document from its whole varlena.
+    pub(super) fn from_image(image: &[u8]) -> Jsonb {
+        Jsonb(image.to_vec())
+    }
+
     /// The binary image: equal for documents that differ only in key order and white space.
     pub fn image(&self) -> &[u8] {
         &self.0

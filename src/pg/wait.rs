@@ -35,6 +35,22 @@ impl Budget {
         }
     }
 
+    /// The same budget where running out must leave the transaction usable.
+    pub fn keeping_transaction(&self) -> Budget {
+        Budget {
+            subtransaction: true,
+            ..*self
+        }
+    }
+
+    /// The same budget for waits in a subtransaction of the caller's, who undoes it after `TimedOut`.
+    pub fn without_subtransaction(&self) -> Budget {
+        Budget {
+            subtransaction: false,
+            ..*self
+        }
+    }
+
     /// What is left; zero once it is spent.
     pub fn remaining(&self) -> Duration {
         self.total.saturating_sub(self.started.elapsed())
@@ -163,6 +179,8 @@ pub enum LockKind {
     Member = 4,
     /// An instance that many want, before its row is touched.
     Gate = 16,
+    /// A lease key while it is taken.
+    Lease = 48,
     /// The first place in the queue before it.
     GateQueue = 17,
     /// A message while the transaction that carries it out is open.
@@ -260,6 +278,12 @@ impl KeyLock {
     /// Shares the lock to the end of the transaction, if nobody has or awaits it for themselves.
     pub fn try_share(&self) -> bool {
         self.acquire_as(pg_sys::ShareLock, true)
+    }
+
+    /// Gives a lock back that was taken in vain, before the transaction ends.
+    pub fn give_back(&self) {
+        // SAFETY: the tag is complete, and the lock was taken in this mode by this transaction.
+        unsafe { pg_sys::LockRelease(&self.0, pg_sys::ExclusiveLock as i32, false) };
     }
 
     fn acquire(&self, only_if_free: bool) -> bool {

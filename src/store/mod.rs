@@ -5,6 +5,8 @@ pub mod definitions;
 pub mod statements;
 pub mod worklist;
 
+use std::collections::HashMap;
+
 use uuid::Uuid;
 use workflow_core::decide::{CountedVote, Instance, SeatTask};
 
@@ -39,19 +41,55 @@ impl InstanceRow {
 /// Reads an instance with the tasks of its round, without locking it.
 pub fn read_instance(spi: &Spi, tenant: &str, id: Uuid) -> Result<Option<InstanceRow>, Report> {
     let arguments = [Value::Text(tenant), Value::Uuid(id)];
-    let rows = spi.run(&statements::READ_INSTANCE, &arguments);
-    let Some(row) = rows.row(0) else {
+    let rows: Vec<Row> = spi
+        .run(&statements::READ_INSTANCE, &arguments)
+        .rows()
+        .collect();
+    if rows.is_empty() {
         return Ok(None);
-    };
+    }
+    instance_of(&rows, id).map(Some)
+}
+
+/// Reads many instances in the same way; those that do not exist for this tenant are left out.
+pub fn read_instances(
+    spi: &Spi,
+    tenant: &str,
+    ids: &[Uuid],
+) -> Result<HashMap<Uuid, InstanceRow>, Report> {
+    let arguments = [Value::Text(tenant), Value::Uuids(ids)];
+    let found = spi.run(&statements::READ_INSTANCES, &arguments);
+    let mut rows = Vec::with_capacity(found.count() as usize);
+    for row in found.rows() {
+        rows.push((row.uuid(INSTANCE_ID)?, row));
+    }
+    let mut instances = HashMap::with_capacity(ids.len());
+    for group in rows.chunk_by(|one, other| one.0 == other.0) {
+        let id = group[0].0;
+        let rows = group.iter().map(|(_, row)| row);
+        instances.insert(id, instance_of(rows, id)?);
+    }
+    Ok(instances)
+}
+
+/// Where `READ_INSTANCES` says which instance a row is of.
+const INSTANCE_ID: usize = 23;
+
+/// An instance from its rows, one for each task of its round.
+fn instance_of<'r>(
+    rows: impl IntoIterator<Item = &'r Row> + Clone,
+    id: Uuid,
+) -> Result<InstanceRow, Report> {
     let mut tasks = Vec::new();
-    for row in rows.rows() {
+    for row in rows.clone() {
         if let Some(id) = row.opt_uuid(10)? {
-            tasks.push((row.opt_time(21)?, read_task(&row, id)?));
+            tasks.push((row.opt_time(21)?, read_task(row, id)?));
         }
     }
     // Votes in the order in which they were given, then what is open.
     tasks.sort_by_key(|(closed_at, task)| (closed_at.is_none(), *closed_at, task.id));
-    Ok(Some(InstanceRow {
+    let row = rows.into_iter().next().expect("at least one row");
+    Ok(InstanceRow {
         instance: Instance {
             id,
             application_id: row.uuid(0)?,
@@ -66,7 +104,7 @@ pub fn read_instance(spi: &Spi, tenant: &str, id: Uuid) -> Result<Option<Instanc
         definition_id: row.uuid(1)?,
         work: row.bigint(4)?,
         entered_revision: row.bigint(8)?,
-    }))
+    })
 }
 
 /// Balance of a resource, without a lock.

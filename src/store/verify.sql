@@ -382,6 +382,49 @@ SELECT 5, 'deliveries_have_a_consumer', w.tenant_id, w.instance_id,
                     WHERE c.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
                       AND c.consumer OPERATOR(pg_catalog.=) w.consumer)
 UNION ALL
+SELECT 6, 'fences_of_an_instance_grow', f.tenant_id, f.instance_id,
+       pg_catalog.format('revision %s has fence %s of lease %s after %s', f.revision, f.fence,
+                         f.lease_key, f.before)
+  FROM (SELECT h.tenant_id, h.instance_id, h.revision, h.lease_key, h.fence,
+               pg_catalog.lag(h.fence) OVER (PARTITION BY h.tenant_id, h.instance_id, h.lease_key
+                                                 ORDER BY h.revision) AS before
+          FROM h
+         WHERE h.fence IS NOT NULL) f
+ WHERE f.fence OPERATOR(pg_catalog.<) f.before
+UNION ALL
+SELECT 6, 'fences_were_granted', h.tenant_id, h.instance_id,
+       pg_catalog.format('revision %s has fence %s of lease %s, which was never granted', h.revision,
+                         h.fence, h.lease_key)
+  FROM h
+ WHERE h.fence IS NOT NULL
+   AND NOT EXISTS (SELECT FROM workflow.lease_log g
+                    WHERE g.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+                      AND g.key OPERATOR(pg_catalog.=) h.lease_key
+                      AND g.fence OPERATOR(pg_catalog.=) h.fence)
+UNION ALL
+SELECT 6, 'tenures_do_not_overlap', g.tenant_id, NULL,
+       pg_catalog.format('tenure %s of lease %s began before %s had ended', g.next_fence, g.key, g.fence)
+  FROM (SELECT n.tenant_id, n.key, n.fence, n.ended_at,
+               pg_catalog.lead(n.fence) OVER w AS next_fence,
+               pg_catalog.lead(n.granted_at) OVER w AS next_granted_at
+          FROM workflow.lease_log n
+         WHERE $2 IS NULL AND ($1 IS NULL OR n.tenant_id OPERATOR(pg_catalog.=) $1)
+        WINDOW w AS (PARTITION BY n.tenant_id, n.key ORDER BY n.fence)) g
+ WHERE g.next_fence IS NOT NULL
+   AND (g.ended_at IS NULL OR g.ended_at OPERATOR(pg_catalog.>) g.next_granted_at)
+UNION ALL
+SELECT 6, 'leases_have_their_last_tenure', COALESCE(l.tenant_id, g.tenant_id), NULL,
+       pg_catalog.format('lease %s has fence %s, the last one granted is %s', COALESCE(l.key, g.key),
+                         COALESCE(l.fence, 0), COALESCE(g.fence, 0))
+  FROM (SELECT * FROM workflow.leases k
+         WHERE $2 IS NULL AND ($1 IS NULL OR k.tenant_id OPERATOR(pg_catalog.=) $1)) l
+  FULL JOIN (SELECT n.tenant_id, n.key, pg_catalog.max(n.fence) AS fence
+               FROM workflow.lease_log n
+              WHERE $2 IS NULL AND ($1 IS NULL OR n.tenant_id OPERATOR(pg_catalog.=) $1)
+              GROUP BY n.tenant_id, n.key) g
+    ON g.tenant_id OPERATOR(pg_catalog.=) l.tenant_id AND g.key OPERATOR(pg_catalog.=) l.key
+ WHERE NOT COALESCE(l.fence OPERATOR(pg_catalog.=) g.fence, false)
+UNION ALL
 SELECT 8, 'rows_belong_to_an_instance', o.tenant_id, o.instance_id,
        pg_catalog.format('%s of no instance of this tenant', o.what)
   FROM (SELECT h.tenant_id, h.instance_id, 'history' AS what FROM h

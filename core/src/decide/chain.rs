@@ -29,9 +29,22 @@ impl<'a> Chain<'a> {
 
     /// The first step of an instance.
     pub(super) fn start(&mut self) {
-        let first = self.definition.initial;
-        self.push(StepKind::Start, None, first, None);
+        self.start_in(self.definition.initial);
+    }
+
+    /// The first step of an instance that stands somewhere already.
+    pub(super) fn start_in(&mut self, state: StateId) {
+        self.push(StepKind::Start, None, state, None);
         self.enter();
+    }
+
+    /// The step into this machine from another version of it. `anew`: the state is entered, and not
+    /// only carried over.
+    pub(super) fn migrate(&mut self, state: StateId, anew: bool) {
+        self.push(StepKind::Migrate, None, state, None);
+        if anew {
+            self.enter();
+        }
     }
 
     /// A step along an edge.
@@ -70,6 +83,12 @@ impl<'a> Chain<'a> {
         if back_to.is_some() {
             self.enter();
         }
+    }
+
+    /// An administrative step into another state.
+    pub(super) fn administer(&mut self, kind: StepKind, from: StateId, to: StateId) {
+        self.push(kind, Some(from), to, None);
+        self.enter();
     }
 
     /// An administrative step that stays where it is.

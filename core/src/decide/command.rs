@@ -3,6 +3,7 @@
 use super::authority::{authorize, direct};
 use super::chain::{Chain, first_true, guard_refused};
 use super::draws::settle;
+use super::work::check_lease;
 use super::{Instance, Plan, Rejection, World};
 use crate::definition::{Definition, Edge, OnSupersede, StateId};
 use crate::refusal::{Position, Reason, Refusal};
@@ -80,6 +81,7 @@ fn decide_transition(
 ) -> Result<Plan, Rejection> {
     let (from, edge) = named_edge(definition, instance, command)?;
     authorize(definition, instance, from, edge, world)?;
+    check_lease(instance, &definition.states[from], world)?;
     current(instance, expected)?;
     if instance.state != command.from_state {
         let message = format!(
@@ -147,6 +149,7 @@ fn decide_send(
     if let Some(edge) = here.first() {
         authorize(definition, instance, from, edge, world)?;
     }
+    check_lease(instance, &definition.states[from], world)?;
     current(instance, expected)?;
     if here.is_empty() {
         let message = format!(

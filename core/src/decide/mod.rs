@@ -6,22 +6,30 @@
 //! not, nothing was done and the question is asked again.
 //!
 //! The order of the checks is part of the contract, so that the same command always gets the same
-//! answer: edge in the definition, role, material, revision, closed, state, task, guards, resources.
+//! answer: edge in the definition, role, lease, material, revision, closed, state, task, guards,
+//! resources.
 
+mod after;
 mod authority;
 mod chain;
 mod command;
 mod draws;
+mod operate;
 mod seats;
 mod task;
 mod timer;
 pub mod votes;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
+pub use after::opens;
 pub use draws::{Movement, not_found, settle};
+pub use operate::{adopt, cancel, migrate};
 pub use seats::{add_seat, remove_seat, withdraw};
+pub use work::exhaust;
+
 pub use timer::{Due, TIMER_ACTOR, Timer, fire};
 
 pub use task::{
@@ -114,6 +122,17 @@ pub enum Truth {
     Unknown,
 }
 
+/// The lease that a command presents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// None.
+    Absent,
+    /// One that stands, and will until the command is committed.
+    Holds,
+    /// One that is over, and why.
+    Lost(String),
+}
+
 /// What a decision may ask for while it is made, fetched only where it matters.
 pub trait World {
     /// Name of the acting person.
@@ -124,6 +143,10 @@ pub trait World {
     fn is_author(&mut self, person: &str) -> bool;
     /// Whether an approval or rejection of the present material is in the history.
     fn has_verdict(&mut self) -> bool;
+    /// The lease that the command presents.
+    fn lease(&mut self) -> Lease {
+        Lease::Absent
+    }
     /// Evaluates a guard for the instance as it would stand at this point of the plan.
     fn test(&mut self, guard: &str, at: &Standing<'_>) -> Truth;
     /// The JSON text of the one value that a path leads to, looked up where guards look; `None` if
@@ -157,6 +180,10 @@ pub enum StepKind {
     Seat,
     /// The instance was ended from outside its machine.
     Cancel,
+    /// The instance went over to another version of its definition.
+    Migrate,
+    /// Machine work failed too often.
+    Exhaust,
 }
 
 impl StepKind {
@@ -168,6 +195,8 @@ impl StepKind {
             StepKind::Supersede => "supersede",
             StepKind::Seat => "seat",
             StepKind::Cancel => "cancel",
+            StepKind::Migrate => "migrate",
+            StepKind::Exhaust => "exhaust",
         }
     }
 }
@@ -177,7 +206,8 @@ impl StepKind {
 pub struct Step {
     /// Its kind.
     pub kind: StepKind,
-    /// State that is left; `None` for the start.
+    /// State that is left; `None` for the start, and for a migration, which leaves a state of
+    /// another machine.
     pub from: Option<StateId>,
     /// State that is entered, or stayed in by a supersede.
     pub to: StateId,

@@ -129,7 +129,7 @@ pub fn withdraw(
     decide().map_err(|rejection| complete(rejection, instance, &expected, None))
 }
 
-fn revision_only(revision: i64) -> Position {
+pub(super) fn revision_only(revision: i64) -> Position {
     Position {
         state: None,
         revision: Some(revision),

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::authority::{check_edge, check_seat, check_submitter};
 use super::command::{choose, complete, current, standing_state, take};
 use super::votes::{self, Ballot, Tally, Verdict, Voice};
+use super::work::check_lease;
 use super::{CountedVote, Instance, Plan, Rejection, SeatTask, World};
 use crate::definition::{Decision, Definition, Task};
 use crate::refusal::{Position, Reason, Refusal};
@@ -92,6 +93,7 @@ fn decide_vote(
             check_seat(instance, &task.seat, &task.roles, world)?;
         }
         check_submitter(instance, rules, task.delegated_by.as_deref(), world)?;
+        check_lease(instance, state, world)?;
     }
     if let Some(ended) = command
         .ended

@@ -462,3 +462,167 @@ proptest! {
         }
     }
 }
+
+mod operate {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn version(task: Value, extra: Value) -> Definition {
+        let mut states = json!({
+            "OPEN": {"on": {"GO": "REVIEW"}},
+            "REVIEW": {
+                "meta": {"task": task},
+                "on": {"YES": {"target": "DONE", "meta": {"decision": "approve"}}}
+            },
+            "DONE": {"type": "final"}
+        });
+        let more = extra.as_object().expect("an object of states");
+        states.as_object_mut().expect("states").extend(more.clone());
+        machine(json!({"id": "m", "initial": "OPEN", "states": states}))
+    }
+
+    fn seats(name: &str) -> Value {
+        json!({"seats": [{"name": name}]})
+    }
+
+    fn kinds(plan: &Plan) -> Vec<&'static str> {
+        plan.steps.iter().map(|step| step.kind.as_str()).collect()
+    }
+
+    #[test]
+    fn a_visit_goes_on_where_the_state_asks_the_same() {
+        let old = version(seats("a"), json!({}));
+        let more = json!({"OPEN": {"on": {"GO": "REVIEW", "END": "DONE"}}});
+        for (state, same) in [("OPEN", "a"), ("REVIEW", "a")] {
+            let new = version(seats(same), more.clone());
+            let plan = migrate(
+                &old,
+                &new,
+                &at(state, 4),
+                &BTreeMap::new(),
+                &mut reviewer(&[]),
+            );
+            let plan = plan.expect("it maps");
+            assert_eq!(kinds(&plan), ["migrate"]);
+            assert_eq!(
+                (plan.revision, plan.round, plan.entered_revision),
+                (5, 3, None)
+            );
+            assert_eq!(new.states[plan.rest()].name, state);
+        }
+    }
+
+    #[test]
+    fn another_question_or_another_state_is_an_entry() {
+        let old = version(seats("a"), json!({}));
+        let other_seat = version(seats("b"), json!({}));
+        let other_event = version(
+            seats("a"),
+            json!({"REVIEW": {
+                "meta": {"task": seats("a")},
+                "on": {"OK": {"target": "DONE", "meta": {"decision": "approve"}}}
+            }}),
+        );
+        let back = BTreeMap::from([("REVIEW".to_owned(), "OPEN".to_owned())]);
+        let ended = BTreeMap::from([("REVIEW".to_owned(), "DONE".to_owned())]);
+        for (new, map, rest) in [
+            (&other_seat, BTreeMap::new(), "REVIEW"),
+            (&other_event, BTreeMap::new(), "REVIEW"),
+            (&old, back, "OPEN"),
+            (&old, ended, "DONE"),
+        ] {
+            let plan = migrate(&old, new, &at("REVIEW", 4), &map, &mut reviewer(&[]));
+            let plan = plan.expect("it maps");
+            assert_eq!(
+                (plan.revision, plan.round, plan.entered_revision),
+                (5, 4, Some(5))
+            );
+            assert_eq!(new.states[plan.rest()].name, rest);
+            assert_eq!(
+                plan.first().from,
+                None,
+                "the state left is one of the old machine"
+            );
+        }
+    }
+
+    #[test]
+    fn always_edges_follow_an_entry_and_not_a_visit_that_goes_on() {
+        let route = json!({"ROUTE": {
+            "always": [{"target": "DONE", "guard": "$.yes"}],
+            "on": {"GO": "DONE", "BACK": "OPEN"}
+        }, "OPEN": {"on": {"GO": "REVIEW", "ASK": "ROUTE"}}});
+        let both = version(seats("a"), route);
+        let map = BTreeMap::from([("OPEN".to_owned(), "ROUTE".to_owned())]);
+        let guards = |truth| reviewer(&[("$.yes", truth)]);
+        let moved = |state, map: &BTreeMap<_, _>, truth| {
+            migrate(&both, &both, &at(state, 1), map, &mut guards(truth))
+        };
+        let plan = moved("OPEN", &map, Truth::True).expect("it maps");
+        assert_eq!(kinds(&plan), ["migrate", "edge"]);
+        assert_eq!(plan.revision, 3);
+        let stays = moved("ROUTE", &BTreeMap::new(), Truth::True).expect("it maps");
+        assert_eq!(kinds(&stays), ["migrate"]);
+        assert_eq!(
+            reason(moved("OPEN", &map, Truth::Unknown)),
+            Reason::GuardRefused
+        );
+    }
+
+    #[test]
+    fn a_state_that_the_new_version_does_not_have_is_in_the_way() {
+        let old = version(
+            seats("a"),
+            json!({"OPEN": {"on": {"GO": "REVIEW", "PARK": "PARKED"}},
+            "PARKED": {"on": {"GO": "REVIEW"}}}),
+        );
+        let new = version(seats("a"), json!({}));
+        let lost = migrate(
+            &old,
+            &new,
+            &at("PARKED", 1),
+            &BTreeMap::new(),
+            &mut reviewer(&[]),
+        );
+        assert_eq!(reason(lost), Reason::NotMigratable);
+    }
+
+    #[test]
+    fn an_adopted_instance_stands_where_it_is_said_to() {
+        let machine = version(seats("a"), json!({}));
+        let new = Instance {
+            round: 0,
+            ..at("REVIEW", 0)
+        };
+        let plan = adopt(&machine, &new).expect("there is such a state");
+        assert_eq!(kinds(&plan), ["start"]);
+        assert_eq!(
+            (plan.revision, plan.round, plan.entered_revision),
+            (1, 1, Some(1))
+        );
+        assert_eq!(machine.states[plan.rest()].name, "REVIEW");
+        let nowhere = Instance {
+            round: 0,
+            ..at("NOWHERE", 0)
+        };
+        assert_eq!(reason(adopt(&machine, &nowhere)), Reason::NoSuchTransition);
+    }
+
+    #[test]
+    fn a_cancelled_instance_ends_where_it_stands() {
+        let machine = review();
+        let plan = cancel(&machine, &at("DIRECTOR", 4), 4).expect("it is open");
+        assert_eq!(kinds(&plan), ["cancel"]);
+        assert_eq!((plan.revision, plan.entered_revision), (5, None));
+        assert_eq!(machine.states[plan.rest()].name, "DIRECTOR");
+        assert_eq!(
+            reason(cancel(&machine, &at("DIRECTOR", 4), 3)),
+            Reason::StaleRevision
+        );
+        assert_eq!(
+            reason(cancel(&machine, &at("APPROVED", 4), 4)),
+            Reason::Closed
+        );
+    }
+}

@@ -24,7 +24,8 @@ fn successors(state: &State) -> impl Iterator<Item = StateId> {
         OnSupersede::GoTo(target) if !state.is_final => Some(target),
         _ => None,
     };
-    edges.map(|edge| edge.target).chain(back)
+    let given_up = state.retry.as_ref().and_then(|retry| retry.exhausted);
+    edges.map(|edge| edge.target).chain(back).chain(given_up)
 }
 
 fn check_from(initial: StateId, draft: &Draft, findings: &mut Findings) {

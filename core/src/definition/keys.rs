@@ -15,6 +15,7 @@ pub(super) enum Place {
     Seat,
     Edge,
     EdgeMeta,
+    Retry,
     Draw,
 }
 
@@ -23,7 +24,6 @@ pub(super) enum Place {
 const NOT_BUILT_YET: &[(Place, &str)] = &[
     (Place::Machine, "context"),
     (Place::MachineMeta, "facts"),
-    (Place::StateMeta, "lease"),
     (Place::StateMeta, "retry"),
     (Place::EdgeMeta, "assign"),
 ];
@@ -89,7 +89,8 @@ fn accepted(place: Place, key: &str) -> Option<Shape> {
         (Place::Machine, "predictableActionArguments" | "strict") => Shape::Flag,
         (Place::MachineMeta, "concurrent" | "lock_mode") => Shape::Read,
         (Place::State, "type" | "on" | "after" | "always" | "meta") => Shape::Read,
-        (Place::StateMeta, "task" | "on_supersede") => Shape::Read,
+        (Place::StateMeta, "task" | "on_supersede" | "lease") => Shape::Read,
+        (Place::Retry, "max_attempts" | "base_ms" | "max_ms" | "exhausted") => Shape::Read,
         (Place::Task, "seats" | "rule" | "reject" | "due") => Shape::Read,
         (Place::Task, "self_approval" | "one_vote_each") => Shape::Read,
         (Place::Seat, "name" | "roles" | "veto") => Shape::Read,
@@ -161,6 +162,7 @@ fn prefix(place: Place) -> &'static str {
         Place::Machine | Place::State | Place::Edge => "",
         Place::MachineMeta | Place::StateMeta | Place::EdgeMeta => "meta.",
         Place::Task => "meta.task.",
+        Place::Retry => "meta.retry.",
         Place::Seat => "meta.task.seats.",
         Place::Draw => "meta.consume.",
     }

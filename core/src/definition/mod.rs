@@ -64,6 +64,7 @@ mod draws;
 mod duration;
 mod findings;
 mod keys;
+mod machine_work;
 mod model;
 mod names;
 mod parse;

@@ -54,6 +54,50 @@ pub struct State {
     pub task: Option<Task>,
     /// What a new material does to an instance that stands here.
     pub on_supersede: OnSupersede,
+    /// Whether commands that leave the state must present a lease (`meta.lease: "required"`).
+    pub lease_required: bool,
+    /// How machines go about the state's work (`meta.retry`).
+    pub retry: Option<Retry>,
+}
+
+/// `meta.retry` of a state: what becomes of work that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// How often it is tried; `None`: without end.
+    pub max_attempts: Option<i32>,
+    /// Longest delay after the first failure, in milliseconds; doubled with each further one.
+    pub base_ms: u64,
+    /// Ceiling of the delay.
+    pub max_ms: u64,
+    /// Where the instance goes when the attempts are used up; `None`: it stays.
+    pub exhausted: Option<StateId>,
+}
+
+impl Default for Retry {
+    fn default() -> Retry {
+        Retry {
+            max_attempts: None,
+            base_ms: 1_000,
+            max_ms: 300_000,
+            exhausted: None,
+        }
+    }
+}
+
+impl Retry {
+    /// How long to wait after this many attempts: twice as long each time up to the ceiling, of
+    /// which `jitter` (0 to 1) takes away up to one half, so that what failed together does not
+    /// come back together.
+    pub fn delay_ms(&self, attempts: i32, jitter: f64) -> u64 {
+        let doublings = u32::try_from(attempts.max(1) - 1).unwrap_or(0).min(40);
+        let full = self.base_ms.saturating_mul(1 << doublings).min(self.max_ms);
+        full - ((full / 2) as f64 * jitter.clamp(0.0, 1.0)) as u64
+    }
+
+    /// Whether work that was tried so often is not tried again.
+    pub fn is_exhausted(&self, attempts: i32) -> bool {
+        self.max_attempts.is_some_and(|most| attempts >= most)
+    }
 }
 
 /// How the events of timers begin; the delay as it is written follows.
@@ -250,6 +294,11 @@ impl State {
     pub fn all_edges(&self) -> impl Iterator<Item = &Edge> {
         let timed = self.after.iter().flat_map(|timer| &timer.branches);
         self.edges.iter().chain(&self.always).chain(timed)
+    }
+
+    /// Whether machines take the state's work from a queue.
+    pub fn is_machine_work(&self) -> bool {
+        !self.is_final && (self.lease_required || self.retry.is_some())
     }
 
     /// The timer of this name.

@@ -22,6 +22,8 @@ impl<'s> Reader<'s> {
             restart: false,
             task: None,
             on_supersede: OnSupersede::Stay,
+            lease_required: false,
+            retry: None,
         };
         let mut note = Note {
             path,
@@ -155,6 +157,7 @@ impl<'s> Reader<'s> {
             }
             state.task = self.task(task, &path);
         }
+        self.machine_work(meta, path, state);
         if let Some(answer) = meta.get("on_supersede") {
             let path = child(path, "on_supersede");
             note.says_supersede = true;

@@ -145,8 +145,6 @@ fn keys_that_wait_are_named() {
     let waiting = [
         ("", "context", "context"),
         ("/meta", "facts", "meta.facts"),
-        ("/states/DRAFT/meta", "lease", "meta.lease"),
-        ("/states/DRAFT/meta", "retry", "meta.retry"),
         ("/states/SUBMITTED/on/APPROVE/meta", "assign", "meta.assign"),
     ];
     let base = review_with("/meta", json!({}));

@@ -25,9 +25,9 @@ pub static READ_APPLICATION: Statement = Statement::new(
 pub static INSERT_APPLICATION: Statement = Statement::new(
     "INSERT INTO workflow.applications
             (tenant_id, id, business_key, material_version, starts, created_at, created_by)
-     VALUES ($1, $2, $3, 1, 1, $4, $5)
+     VALUES ($1, $2, $3, $4, 1, $5, $6)
      ON CONFLICT DO NOTHING",
-    &[TEXT, UUID, TEXT, TIME, TEXT],
+    &[TEXT, UUID, TEXT, INT, TIME, TEXT],
 );
 
 pub static TRY_LOCK_APPLICATION: Statement = Statement::new(

@@ -52,6 +52,37 @@ pub static DEACTIVATE_DEFINITION: Statement = Statement::new(
     &[TEXT, TEXT],
 );
 
+/// A version of the tenant's own; whether it is active.
+pub static OWN_DEFINITION: Statement = Statement::new(
+    "SELECT d.active
+       FROM workflow.definitions d
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.name OPERATOR(pg_catalog.=) $2
+        AND d.version OPERATOR(pg_catalog.=) $3",
+    &[TEXT, TEXT, INT],
+);
+
+pub static ACTIVATE_DEFINITION: Statement = Statement::new(
+    "UPDATE workflow.definitions d
+        SET active = true
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) $1 AND d.name OPERATOR(pg_catalog.=) $2
+        AND d.version OPERATOR(pg_catalog.=) $3",
+    &[TEXT, TEXT, INT],
+);
+
+/// Two versions of one name: both the tenant's own, or else both shared.
+pub static TWO_DEFINITIONS: Statement = Statement::new(
+    "SELECT d.id, e.id
+       FROM workflow.definitions d
+       JOIN workflow.definitions e
+         ON e.tenant_id OPERATOR(pg_catalog.=) d.tenant_id
+        AND e.name OPERATOR(pg_catalog.=) d.name AND e.version OPERATOR(pg_catalog.=) $4
+      WHERE d.tenant_id OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])
+        AND d.name OPERATOR(pg_catalog.=) $2 AND d.version OPERATOR(pg_catalog.=) $3
+      ORDER BY d.tenant_id OPERATOR(pg_catalog.=) '*'
+      LIMIT 1",
+    &[TEXT, TEXT, INT, INT],
+);
+
 pub static INSERT_DEFINITION: Statement = Statement::new(
     "INSERT INTO workflow.definitions
             (tenant_id, id, name, version, spec, active, created_at, created_by)

@@ -10,12 +10,12 @@ use crate::pg::spi::Statement;
 pub static INSERT_HISTORY: Statement = Statement::new(
     "INSERT INTO workflow.history (tenant_id, instance_id, revision, step, from_state, to_state,
             event, decision, round, material_version, definition_version, task_id, actor, proof,
-            comment, payload, request_id, at, on_behalf_of)
+            comment, payload, request_id, at, on_behalf_of, lease_key, fence)
      VALUES ($1, $2, $3, $4::workflow.step, $5, $6, $7, $8::workflow.decision, $9, $10, $11, $12,
-            $13, $14::workflow.proof, $15, $16, $17, $18, $19)",
+            $13, $14::workflow.proof, $15, $16, $17, $18, $19, $20, $21)",
     &[
         TEXT, UUID, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT, UUID, TEXT, TEXT, TEXT,
-        JSONB, TEXT, TIME, TEXT,
+        JSONB, TEXT, TIME, TEXT, TEXT, BIGINT,
     ],
 );
 
@@ -24,19 +24,12 @@ pub static INSERT_OUTBOX: Statement = Statement::new(
     "WITH event AS (
      INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
             revision, occurred_at, tracingspancontext)
-     VALUES ($1, $2, $3, $4::pg_catalog.text, $5,
-            pg_catalog.jsonb_build_object('instance_id', $4, 'application_id', $6, 'definition', $3,
-                'version', $7, 'revision', $8, 'step', $9, 'event', $10, 'from_state', $11,
-                'to_state', $12, 'decision', $13, 'round', $14, 'material_version', $15,
-                'actor', $16, 'payload', $17),
-            $8, $18, COALESCE($17 OPERATOR(pg_catalog.->>) 'traceparent', $19))
+     VALUES ($1, $2, $3, $4::pg_catalog.text, $5, $6, $7, $8,
+            COALESCE($6 OPERATOR(pg_catalog.#>>) '{payload,traceparent}', $9))
      RETURNING tenant_id, revision, id, occurred_at)
      INSERT INTO workflow.outbox_queue (tenant_id, instance_id, revision, id, occurred_at)
      SELECT e.tenant_id, $4, e.revision, e.id, e.occurred_at FROM event e",
-    &[
-        TEXT, UUID, TEXT, UUID, TEXT, UUID, INT, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT,
-        TEXT, JSONB, TIME, TEXT,
-    ],
+    &[TEXT, UUID, TEXT, UUID, TEXT, JSONB, BIGINT, TIME, TEXT],
 );
 
 /// The step that came after the revision a caller knew; its actor only for those who may read the

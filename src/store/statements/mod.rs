@@ -2,7 +2,7 @@
 //! in which a call takes its locks.
 //!
 //! Lock order within one call: request key, business key, definition or resource name, gates (locks
-//! of our own, see `pg::wait`), then application, then instances by id, then tasks, then resources by
+//! of our own, see `pg::wait`), then lease rows, then application, then instances by id, then tasks, then resources by
 //! key, then timers and outbox. Locks are taken in
 //! one statement and data is read in the next: a row read in the statement that waited for it may
 //! be from before the wait.
@@ -11,12 +11,15 @@
 //! name and every operator is qualified, and every one of them names the tenant.
 
 mod applications;
+mod bulk;
 mod claims;
 mod definitions;
 mod delivery;
 mod history;
 mod identity;
 mod instances;
+mod leases;
+mod operations;
 mod reading;
 mod requests;
 mod resources;
@@ -24,12 +27,15 @@ mod tasks;
 mod timers;
 
 pub use applications::*;
+pub use bulk::*;
 pub use claims::*;
 pub use definitions::*;
 pub use delivery::*;
 pub use history::*;
 pub use identity::*;
 pub use instances::*;
+pub use leases::*;
+pub use operations::*;
 pub use reading::*;
 pub use requests::*;
 pub use resources::*;

@@ -3,14 +3,18 @@
 SELECT * FROM wf_define(wf_export('review'), tenant => 'foreign');
 SELECT o.instance_id AS i, o.application_id AS a, o.task_ids[1] AS k FROM wf_start('review', 'foreign', '{}', tenant => 'foreign', request_id => 'foreign-key') o \gset
 SELECT o.applied FROM wf_outbox_subscribe('foreign', true, tenant => 'foreign') o;
+SELECT l.acquired FROM wf_lease_acquire('foreign', 60000, tenant => 'foreign') l;
 CREATE TEMP TABLE call (n serial, command text);
 INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_transition(%1$L, 'NO', 'NONE', 7, 7)$$),
+    ($$wf_transition_many(jsonb_build_array(jsonb_build_object('instance', %1$L, 'from_state', 'SUBMITTED', 'to_state', 'APPROVED', 'expected_revision', 1, 'material_version', 1)))$$),
     ($$wf_try_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_check(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$),
     ($$wf_send(%1$L, 'WITHDRAW')$$), ($$wf_send(%1$L, 'APPROVE')$$), ($$wf_send(%1$L, 'WITHDRAW', lock_mode => 'pessimistic')$$), ($$wf_send(%1$L, 'NONE', on_refusal => 'return')$$),
     ($$wf_lock(%1$L)$$), ($$wf_lock(%1$L, on_refusal => 'return')$$), ($$wf_get(%1$L)$$), ($$wf_verify(%1$L)$$),
     ($$wf_explain(%1$L)$$), ($$wf_seat_add(%1$L, '{"name": "s"}', 1)$$), ($$wf_seat_add(%1$L, '{"name": "reviewer"}', 7)$$), ($$wf_seat_remove(%1$L, 'reviewer', 1)$$), ($$wf_withdraw(%1$L, 1)$$), ($$wf_withdraw(%1$L, 7, on_refusal => 'return')$$),
     ($$wf_decide(%3$L, 'APPROVE', 1, 1)$$), ($$wf_decide(%3$L, 'NONE', 7, 7)$$), ($$wf_decide(%3$L, 'APPROVE', 1, 1, on_refusal => 'return')$$), ($$wf_task_claim(%3$L)$$), ($$wf_task_claim(%3$L, 60000, on_refusal => 'return')$$),
     ($$wf_task_release(%3$L)$$), ($$wf_task_assign(%3$L, 'bob')$$), ($$wf_task_delegate(%3$L, 'bob')$$), ($$wf_task_transfer(%3$L, 'bob')$$), ($$wf_worklist(after => %3$L, overdue_first => true)$$),
+    ($$wf_cancel(%1$L, 'x', 1)$$), ($$wf_cancel(%1$L, 'x', 7, on_refusal => 'return')$$),
+    ($$wf_lease_inspect('foreign')$$), ($$wf_lease_renew('foreign', %1$L, 1000)$$), ($$wf_lease_release('foreign', %1$L)$$),
     ($$wf_outbox_claim('foreign')$$), ($$wf_outbox_ack('foreign', %1$L, ARRAY[%2$L]::uuid[], on_refusal => 'return')$$), ($$wf_outbox_unsubscribe('foreign')$$),
     ($$wf_supersede_material(%2$L, 1, '{}')$$), ($$wf_supersede_material(%2$L, 7, '{}')$$), ($$wf_supersede_material(%2$L, 1, '{}', on_refusal => 'return')$$);
 CREATE FUNCTION pg_temp.whole(command text) RETURNS text LANGUAGE plpgsql AS $$

@@ -76,6 +76,9 @@ SELECT count(*) FROM workflow.tasks;
 SELECT count(*) FROM workflow.task_log;
 SELECT count(*) FROM workflow.refusals;
 SELECT wf_member_set('a', '{}');
+SELECT wf_cancel(gen_random_uuid(), 'a', 1);
+SELECT wf_purge('0');
+CALL wf_purge_all('0');
 SELECT wf_grant('My Role', 'operator');
 SELECT workflow.refuse_change();
 \set VERBOSITY default

@@ -2,6 +2,7 @@
 -- argument of every function is tried once, all others being right.
 SELECT t.see(o) FROM wf_start('lamp', 'nulls', '{}', actor => 'ann') o;
 SELECT t.panel('nulls', '{"seats": [{"name": "a", "roles": []}, {"name": "b", "roles": []}]}');
+SELECT d.version FROM wf_define(jsonb_set(wf_export('nulls'), '{description}', '"another"'), activate => false) d;
 SELECT t.open_panel('nulls', 'nulls-panel', 'ann');
 SELECT o.applied FROM wf_member_set('nulls-member', '{}') o;
 SELECT o.applied FROM wf_resource_set('nulls', 7) o;
@@ -23,6 +24,11 @@ SELECT f, a, v FROM (VALUES
     ('wf_lock', 'instance', format('%L', t.i('nulls'))), ('wf_lock', 'wait_ms', '0'),
     ('wf_member_set', 'member', $$'nulls-member'$$), ('wf_member_set', 'member_roles', $$'{a}'$$), ('wf_member_set', 'valid_until', $$'infinity'$$),
     ('wf_member_remove', 'member', $$'nulls-member'$$),
+    ('wf_lease_acquire', 'key', $$'nulls'$$), ('wf_lease_acquire', 'ttl_ms', '1'), ('wf_lease_acquire', 'holder', $$'nulls'$$), ('wf_lease_acquire', 'wait_ms', '0'), ('wf_lease_acquire', 'request_id', $$'nulls'$$),
+    ('wf_lease_acquire_many', 'keys', $$'{nulls}'$$), ('wf_lease_acquire_many', 'ttl_ms', '1'), ('wf_lease_acquire_many', 'holder', $$'nulls'$$), ('wf_lease_acquire_many', 'wait_ms', '0'), ('wf_lease_acquire_many', 'request_id', $$'nulls'$$),
+    ('wf_lease_steal', 'key', $$'nulls'$$), ('wf_lease_steal', 'ttl_ms', '1'), ('wf_lease_steal', 'reason', $$'nulls'$$),
+    ('wf_lease_renew', 'key', $$'nulls'$$), ('wf_lease_renew', 'token', 'gen_random_uuid()'), ('wf_lease_renew', 'ttl_ms', '1'),
+    ('wf_lease_release', 'key', $$'nulls'$$), ('wf_lease_release', 'token', 'gen_random_uuid()'), ('wf_lease_inspect', 'key', $$'nulls'$$),
     ('wf_verify', 'instance', format('%L', t.i('nulls'))),
     ('wf_decide', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_decide', 'decision', $$'APPROVE'$$), ('wf_decide', 'expected_revision', '1'),
     ('wf_decide', 'material_version', '1'), ('wf_decide', 'comment', $$'so'$$), ('wf_decide', 'payload', $$'{}'$$), ('wf_decide', 'request_id', $$'nulls'$$),
@@ -32,6 +38,7 @@ SELECT f, a, v FROM (VALUES
     ('wf_task_delegate', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_delegate', 'to_actor', $$'bob'$$),
     ('wf_task_transfer', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_task_transfer', 'to_actor', $$'bob'$$),
     ('wf_seat_add', 'instance', format('%L', t.i('nulls-panel'))), ('wf_seat_add', 'seat', $$'{"name": "c", "roles": []}'$$), ('wf_seat_add', 'expected_revision', '1'),
+    ('wf_transition_many', 'commands', $$'[]'$$), ('wf_transition_many', 'atomic', 'true'),
     ('wf_seat_remove', 'instance', format('%L', t.i('nulls-panel'))), ('wf_seat_remove', 'seat', $$'b'$$), ('wf_seat_remove', 'expected_revision', '1'),
     ('wf_withdraw', 'instance', format('%L', t.i('nulls-panel'))), ('wf_withdraw', 'expected_revision', '1'), ('wf_withdraw', 'comment', $$'so'$$),
     ('wf_run_due', 'limit_rows', '10'),
@@ -42,6 +49,13 @@ SELECT f, a, v FROM (VALUES
     ('wf_resource_restock', 'key', $$'nulls'$$), ('wf_resource_restock', 'quantity', '1'), ('wf_resource_restock', 'request_id', $$'nulls'$$),
     ('wf_resource_consume_many', 'items', $$'[{"resource": "nulls", "quantity": 1}]'$$), ('wf_resource_consume_many', 'request_id', $$'nulls'$$), ('wf_resource_consume_many', 'wait_ms', '0'),
     ('wf_explain', 'instance', format('%L', t.i('nulls-panel'))),
+    ('wf_activate', 'definition', $$'lamp'$$), ('wf_activate', 'version', '1'),
+    ('wf_cancel', 'instance', format('%L', t.i('nulls'))), ('wf_cancel', 'reason', $$'so'$$), ('wf_cancel', 'expected_revision', '1'),
+    ('wf_adopt', 'definition', $$'lamp'$$), ('wf_adopt', 'business_key', $$'nulls-3'$$), ('wf_adopt', 'state', $$'ON'$$), ('wf_adopt', 'material', $$'{}'$$),
+    ('wf_adopt', 'material_version', '1'), ('wf_adopt', 'version', '1'), ('wf_adopt', 'dry_run', 'false'),
+    ('wf_migrate', 'definition', $$'nulls'$$), ('wf_migrate', 'from_version', '1'), ('wf_migrate', 'to_version', '2'), ('wf_migrate', 'state_map', $$'{}'$$),
+    ('wf_migrate', 'dry_run', 'true'), ('wf_migrate', 'limit_rows', '1'),
+    ('wf_purge', 'closed_before', $$'100 years'$$), ('wf_purge', 'limit_rows', '1'),
     ('wf_outbox_subscribe', 'consumer', $$'nulls'$$), ('wf_outbox_subscribe', 'from_start', 'true'), ('wf_outbox_unsubscribe', 'consumer', $$'nulls'$$),
     ('wf_outbox_claim', 'consumer', $$'nulls'$$), ('wf_outbox_claim', 'limit_rows', '1'), ('wf_outbox_claim', 'lease_ms', '1000'),
     ('wf_outbox_ack', 'consumer', $$'nulls'$$), ('wf_outbox_ack', 'claim', 'gen_random_uuid()'), ('wf_outbox_ack', 'ids', $$'{}'$$),
@@ -54,9 +68,9 @@ SELECT f, a, v FROM unnest('{wf_transition,wf_try_transition,wf_check}'::text[])
     ('material_version', '1'), ('event', $$'PRESS'$$), ('comment', $$'so'$$), ('payload', $$'{}'$$), ('request_id', $$'nulls'$$),
     ('lease_key', NULL), ('fence', NULL), ('wait_ms', '0')) x(a, v)
 UNION ALL
-SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many}'::text[]) f
+SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_transition_many,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many,wf_activate,wf_cancel,wf_adopt,wf_migrate,wf_purge}'::text[]) f
 UNION ALL
-SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many}'::text[]) f
+SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_transition_many,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_lease_inspect,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many,wf_activate,wf_cancel,wf_adopt,wf_migrate,wf_purge}'::text[]) f
  CROSS JOIN (VALUES ('tenant', $$'default'$$), ('actor', $$'ann'$$), ('roles', $$'{}'$$), ('identity_token', NULL)) x(a, v);
 
 CREATE FUNCTION pg_temp.call(f text, missing text) RETURNS text LANGUAGE plpgsql AS $$

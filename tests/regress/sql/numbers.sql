@@ -16,7 +16,7 @@ SELECT n, t.refusal(format($$SELECT wf_transition(%L, 'SUBMITTED', 'APPROVED', 1
        t.refusal(format($$SELECT wf_send(%L, 'WITHDRAW', wait_ms => %L)$$, :'i', n)) AS send,
        t.refusal(format($$SELECT wf_lock(%L, %L)$$, :'i', n)) AS lock
   FROM unnest('{-2147483648,-1}'::int[]) n;
--- a lease that nobody can hold cannot be presented
+-- a fence without its key, and one of a lease that nobody holds
 SELECT t.refusal(format($$SELECT wf_transition(%L, 'SUBMITTED', 'APPROVED', 1, 1, fence => 1)$$, :'i')) <> 'no error' AS refused;
 SELECT t.refusal(format($$SELECT wf_transition(%L, 'SUBMITTED', 'APPROVED', 1, 1, lease_key => 'k', fence => 1)$$, :'i')) <> 'no error' AS refused;
 SELECT t.world() = :'before' AS nothing_happened;
