@@ -189,7 +189,7 @@ CREATE FUNCTION wf_transition_many(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.numbered_outcome ROWS 100
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_transition_many';
-COMMENT ON FUNCTION wf_transition_many IS 'wf_transition for many instances: commands is an array of objects with the arguments of wf_transition as keys (instance, from_state, to_state, expected_revision, material_version, event, comment, payload, request_id), at most 100000. One row per command, in order; commands on one instance follow each other. A refused command is a row with its code and is stored in workflow.refusals; the others are carried out, or none of them with atomic => true: then a command that is not refused itself has applied = false, no code, and detail.withheld_by = ordinal of the first refused one. on_refusal says what becomes of a refusal of the whole call (WF007, WF019). Errors: those of wf_transition as rows; 22023, 22004 name the command.';
+COMMENT ON FUNCTION wf_transition_many IS 'wf_transition for many instances: commands is an array of objects with the arguments of wf_transition as keys (instance, from_state, to_state, expected_revision, material_version, event, comment, payload, request_id, lease_key, fence), at most 100000. One row per command, in order; commands on one instance follow each other. A refused command is a row with its code and is stored in workflow.refusals; the others are carried out, or none of them with atomic => true: then a command that is not refused itself has applied = false, no code, and detail.withheld_by = ordinal of the first refused one. on_refusal says what becomes of a refusal of the whole call (WF007, WF019). Errors: those of wf_transition as rows; 22023, 22004 name the command.';
 REVOKE ALL ON FUNCTION wf_transition_many FROM PUBLIC;
 
 CREATE FUNCTION wf_check(
@@ -269,5 +269,5 @@ CREATE FUNCTION wf_explain(
     identity_token text DEFAULT NULL
 ) RETURNS jsonb
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_explain';
-COMMENT ON FUNCTION wf_explain IS 'Why an instance stands where it stands: state, actions and who may take them, seats and votes, the last step, timers and how they failed, recent refusals (one''s own, or all for those who may read workflow.refusals), and the backends that hold or await its row lock. Errors: WF005.';
+COMMENT ON FUNCTION wf_explain IS 'Why an instance stands where it stands: state, actions and who may take them, seats and votes, the last step, timers and how they failed, machine work (attempt, worker, when it is available), recent refusals (one''s own, or all for those who may read workflow.refusals), and the backends that hold or await its row lock. Errors: WF005.';
 REVOKE ALL ON FUNCTION wf_explain FROM PUBLIC;

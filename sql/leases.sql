@@ -6,6 +6,8 @@
 
 CREATE SEQUENCE workflow.lease_fence AS bigint;
 COMMENT ON SEQUENCE workflow.lease_fence IS 'Source of fences. A number that was taken is not given again, also not after a rollback.';
+CREATE SEQUENCE workflow.lease_place AS bigint;
+COMMENT ON SEQUENCE workflow.lease_place IS 'Where and on which timeline fences were given last. In another place, after a restore, they leap.';
 
 CREATE TABLE workflow.leases (
     tenant_id text COLLATE "C" NOT NULL,
@@ -24,6 +26,7 @@ CREATE TABLE workflow.leases (
     seen_at timestamptz NOT NULL,
     cluster bigint NOT NULL,
     epoch bigint NOT NULL,
+    actor text COLLATE "C",
     PRIMARY KEY (tenant_id, key)
 ) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX leases_fence ON workflow.leases (tenant_id, key, fence);
@@ -33,11 +36,12 @@ COMMENT ON COLUMN workflow.leases.token IS 'Secret of the holder, to renew and r
 COMMENT ON COLUMN workflow.leases.held IS 'Granted and not released. It may have run out all the same: see expires_at.';
 COMMENT ON COLUMN workflow.leases.longest_us IS 'Longest time between the grant, renewals and the release, in microseconds.';
 COMMENT ON COLUMN workflow.leases.seen_at IS 'Clock time of the last write; the row believes no earlier clock.';
-COMMENT ON COLUMN workflow.leases.cluster IS 'System identifier of the cluster that wrote the row last: elsewhere the lease is void.';
-COMMENT ON COLUMN workflow.leases.epoch IS 'Start and timeline of the server that wrote the row last: after another start the lease counts as held for workflow.lease_grace longer.';
+COMMENT ON COLUMN workflow.leases.cluster IS 'Stands for the cluster, database and table in which the row was written last: elsewhere, after a restore, the lease is void.';
+COMMENT ON COLUMN workflow.leases.epoch IS 'Stands for the run and timeline of the server that wrote the row last: after another start, a crash or a promotion the lease counts as held for workflow.lease_grace longer.';
+COMMENT ON COLUMN workflow.leases.actor IS 'Who asked for it, whatever they called the holder.';
 
 CREATE TYPE workflow.lease_end AS ENUM ('released', 'expired', 'stolen', 'void');
-COMMENT ON TYPE workflow.lease_end IS 'Why a tenure ended: released by its holder, run out, taken by wf_lease_steal, or void because it was restored into another cluster.';
+COMMENT ON TYPE workflow.lease_end IS 'Why a tenure ended: released by its holder, run out, taken by wf_lease_steal, or void because it came with a restored dump.';
 
 CREATE TABLE workflow.lease_log (
     tenant_id text COLLATE "C" NOT NULL,
@@ -52,15 +56,18 @@ CREATE TABLE workflow.lease_log (
     ended_at timestamptz,
     ended workflow.lease_end,
     reason text,
+    actor text COLLATE "C",
     PRIMARY KEY (tenant_id, key, fence)
 );
 COMMENT ON TABLE workflow.lease_log IS 'Every tenure of every lease key.';
 COMMENT ON COLUMN workflow.lease_log.provisional IS 'Acquired inside an open transaction: nobody else could see it before that committed.';
 COMMENT ON COLUMN workflow.lease_log.ended_at IS 'When it was released, stolen or ran out; known for one that ran out once the next tenure begins. NULL: nobody came after it yet.';
 COMMENT ON COLUMN workflow.lease_log.longest_us IS 'Longest time between grant, renewals and end, in microseconds; compare with ttl_ms.';
+COMMENT ON COLUMN workflow.lease_log.actor IS 'Who asked for it, whatever they called the holder.';
 COMMENT ON COLUMN workflow.lease_log.reason IS 'What the operator said who stole it.';
 
 SELECT pg_catalog.pg_extension_config_dump('workflow.lease_fence', '');
+SELECT pg_catalog.pg_extension_config_dump('workflow.lease_place', '');
 SELECT pg_catalog.pg_extension_config_dump('workflow.leases', '');
 SELECT pg_catalog.pg_extension_config_dump('workflow.lease_log', '');
 
@@ -113,7 +120,7 @@ CREATE FUNCTION wf_lease_acquire(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.lease ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_lease_acquire';
-COMMENT ON FUNCTION wf_lease_acquire IS 'Takes a lease for ttl_ms milliseconds (1 to workflow.lease_max_ttl) by the clock of the database. Call it in autocommit. A key that is not free is an answer (acquired = false) and writes nothing. wait_ms: how long to try; a transaction that has written already does not wait. holder: for people, default the actor. The same holder with the same request_id gets the same tenure again. Renew at a third of ttl_ms; present key and fence to wf_transition. Errors: 22004, 22023.';
+COMMENT ON FUNCTION wf_lease_acquire IS 'Takes a lease for ttl_ms milliseconds (1 to workflow.lease_max_ttl) by the clock of the database. Call it in autocommit. A key that is not free is an answer (acquired = false) and writes nothing. wait_ms: how long to try; a transaction that has written already does not wait. holder: for people, default the actor. The same actor and holder with the same request_id get the same tenure again. Renew at a third of ttl_ms; present key and fence to wf_transition. Errors: 22004, 22023.';
 REVOKE ALL ON FUNCTION wf_lease_acquire FROM PUBLIC;
 
 CREATE FUNCTION wf_lease_acquire_many(
@@ -186,7 +193,7 @@ REVOKE ALL ON FUNCTION wf_lease_inspect FROM PUBLIC;
 
 CREATE FUNCTION workflow.lease_ends_at(expires_at timestamptz, cluster bigint, epoch bigint) RETURNS timestamptz
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_lease_ends_at';
-COMMENT ON FUNCTION workflow.lease_ends_at IS 'When a tenure ends: expires_at, with workflow.lease_grace if the server was started or promoted since; -infinity if it was granted in another cluster.';
+COMMENT ON FUNCTION workflow.lease_ends_at IS 'When a tenure ends: expires_at, with workflow.lease_grace if the server was started, has crashed or was promoted since; -infinity if it came with a restored dump.';
 REVOKE ALL ON FUNCTION workflow.lease_ends_at FROM PUBLIC;
 
 CREATE VIEW workflow.held_leases WITH (security_barrier) AS

@@ -185,7 +185,7 @@ pub fn define() {
 fn define_leases() {
     GucRegistry::define_int_guc(
         c"workflow.lease_grace",
-        c"How much longer a lease counts as held that was granted before the server was started or promoted.",
+        c"How much longer a lease counts as held that was granted before the server was started, has crashed or was promoted.",
         c"Its holder could not renew it in between.",
         &LEASE_GRACE,
         0,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use workflow_core::refusal::{Reason, Refusal};
 
 use crate::api::answer;
-use crate::api::transition::{check_revision, check_version};
+use crate::api::transition::{check_revision, check_version, presented};
 use crate::engine::bulk::{self, Fate, Order};
 use crate::engine::command::{self, Common, bounded};
 use crate::engine::request;
@@ -83,6 +83,8 @@ const KEYS: &[&str] = &[
     "comment",
     "payload",
     "request_id",
+    "lease_key",
+    "fence",
 ];
 
 fn read_order(image: &str, payload: Option<Jsonb>) -> Result<Order, Report> {
@@ -117,6 +119,7 @@ fn read_order(image: &str, payload: Option<Jsonb>) -> Result<Order, Report> {
         comment: text(&fields, "comment")?,
         payload,
         request_id,
+        lease: presented(text(&fields, "lease_key")?, number(&fields, "fence")?)?,
     })
 }
 

@@ -92,6 +92,7 @@ fn acquire_keys(call: &Call, name: &'static str, keys: Vec<String>) -> Result<An
             holder,
             ttl_ms,
             request_id: request_id.as_deref(),
+            actor: &command.caller.actor,
         };
         let patience = Budget::new(wait_ms, false);
         answers = acquire::acquire(command, &keys, &wanted, &patience)?
@@ -120,6 +121,7 @@ pub fn steal(call: &Call) -> Result<Answer, Report> {
             holder,
             ttl_ms,
             request_id: None,
+            actor: holder,
         };
         let owned = Key {
             tenant: &command.caller.tenant,

@@ -22,4 +22,5 @@ pub mod task;
 pub mod timer;
 pub mod transition;
 pub mod upkeep;
+pub mod work;
 pub mod worklist;

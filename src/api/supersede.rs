@@ -17,6 +17,7 @@ use crate::engine::instance::{self, InProgress};
 use crate::engine::request::Fingerprint;
 use crate::engine::resource;
 use crate::engine::timer;
+use crate::engine::work::queue;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::backend;
@@ -211,6 +212,9 @@ fn carry_out(command: &Command<'_>, change: &Change, version: i32) -> Result<i32
         reopen_seats(command, &scene, row, plan)?;
         let rest = &definition.machine.states[plan.rest()];
         timer::refresh(command, &scene, rest, row.entered_revision)?;
+        if rest.is_machine_work() {
+            queue::refresh(command, &scene, row.entered_revision);
+        }
     }
     Ok(outdated as i32)
 }

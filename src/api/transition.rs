@@ -10,7 +10,7 @@ use crate::engine::command::{self, Command, Common, OnRefusal, bounded, checked,
 use crate::engine::failure::Failure;
 use crate::engine::identity::{Caller, Claim};
 use crate::engine::instance::{self, Approach, InProgress, Moved, Wanted};
-use crate::engine::lease::check::Presented;
+use crate::engine::lease::check::{self, Presented};
 use crate::engine::request::{self, Fingerprint};
 use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
@@ -109,11 +109,16 @@ pub fn check_version(name: &str, version: i32) -> Result<i32, Report> {
     Ok(version)
 }
 
-/// Reads `lease_key` and `fence`, which go together.
+/// Reads `lease_key` and `fence`.
 pub fn read_lease(call: &Call) -> Result<Option<Presented>, Report> {
     let lease_key = call.text("lease_key")?;
     let fence = call.bigint("fence");
-    match (lease_key.optional(), fence.optional()) {
+    presented(lease_key.optional(), fence.optional())
+}
+
+/// The lease that `lease_key` and `fence` name, which go together.
+pub fn presented(key: Option<String>, fence: Option<i64>) -> Result<Option<Presented>, Report> {
+    match (key, fence) {
         (None, None) => Ok(None),
         (Some(key), Some(fence)) => Ok(Some(Presented {
             key: checked("lease_key", key)?,
@@ -126,8 +131,7 @@ pub fn read_lease(call: &Call) -> Result<Option<Presented>, Report> {
 
 /// Adds the lease that a command presents to its fingerprint.
 pub fn seal_lease(fingerprint: &mut Fingerprint, lease: Option<&Presented>) {
-    fingerprint.text(lease.map(|lease| lease.key.as_str()));
-    fingerprint.number(lease.map(|lease| lease.fence));
+    check::seal(fingerprint, lease);
 }
 
 /// `wf_transition`
@@ -296,7 +300,7 @@ fn foresee(
         version: scene.material_version,
     };
     let mut world = ServerWorld::new(spi, caller, material, arguments.payload.as_ref())
-        .under(arguments.lease.as_ref());
+        .under(arguments.lease.as_ref(), None);
     let transition = arguments.command();
     let decision = decide::transition(&definition.machine, &row.instance, &transition, &mut world);
     match world.finish(decision) {

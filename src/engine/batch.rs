@@ -11,8 +11,10 @@ use crate::engine::clock;
 use crate::engine::command::Command;
 use crate::engine::event::{self, Circumstances};
 use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::lease::check::Presented;
 use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
+use crate::engine::work::queue::{self, Arrival};
 use crate::engine::write::{self, Scene};
 use crate::pg::spi::Statement;
 use crate::pg::value::{Element, Jsonb, Time, Value};
@@ -36,6 +38,8 @@ pub struct Change<'a> {
     pub payload: Option<&'a Jsonb>,
     /// Its request key.
     pub request_id: Option<&'a str>,
+    /// The lease under which it is done.
+    pub lease: Option<&'a Presented>,
 }
 
 impl Change<'_> {
@@ -108,7 +112,8 @@ pub fn carry_out(command: &Command<'_>, changes: &[Change<'_>]) -> Result<(), Fa
     move_resources(command, changes)?;
     publish(command, changes, at)?;
     open_tasks(command, changes, at)?;
-    set_timers(command, changes, at)
+    set_timers(command, changes, at)?;
+    queue_work(command, changes, at)
 }
 
 fn move_instances(command: &Command<'_>, changes: &[Change<'_>]) -> Result<(), Failure> {
@@ -206,7 +211,8 @@ fn supersede_tasks(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> R
 fn record(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(), Failure> {
     use Element::{Bigint, Int, Jsonb, Text, Uuid};
     let mut columns = Columns::new(&[
-        Uuid, Bigint, Text, Text, Text, Text, Int, Int, Int, Uuid, Text, Text, Jsonb, Text,
+        Uuid, Bigint, Text, Text, Text, Text, Int, Int, Int, Uuid, Text, Text, Jsonb, Text, Text,
+        Bigint,
     ]);
     for change in changes {
         let instance = &change.before.instance;
@@ -233,6 +239,8 @@ fn record(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(),
                 Value::optional(said.and_then(|said| said.comment), Value::Text),
                 Value::optional(said.and_then(|said| said.payload), Value::Jsonb),
                 Value::optional(change.request_id, Value::Text),
+                Value::optional(change.lease, |lease| Value::Text(&lease.key)),
+                Value::optional(change.lease, |lease| Value::Bigint(lease.fence)),
             ]);
         }
     }
@@ -376,6 +384,18 @@ fn set_timers(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result
         timer::set(command, &scene, &change.plan)?;
     }
     Ok(())
+}
+
+fn queue_work(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(), Failure> {
+    let left = changes
+        .iter()
+        .filter(|change| queue::leaves(&change.definition.machine, &change.plan));
+    let left: Vec<Uuid> = left.map(|change| change.before.instance.id).collect();
+    queue::remove(command, &left);
+    let arrivals = changes.iter().filter_map(|change| {
+        Arrival::by(change.before.instance.id, &change.definition, &change.plan)
+    });
+    queue::add(command, &arrivals.collect::<Vec<_>>(), at)
 }
 
 /// A list as PostgreSQL reads an array.

@@ -17,6 +17,7 @@ use crate::engine::batch::{self, Change};
 use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, busy};
 use crate::engine::instance::{self, InProgress, Wanted, placed};
+use crate::engine::lease::check::{self, Kept, Presented};
 use crate::engine::request::{self, Fingerprint, Request};
 use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
@@ -46,6 +47,8 @@ pub struct Order {
     pub payload: Option<Jsonb>,
     /// Request key.
     pub request_id: Option<String>,
+    /// The lease under which it is done.
+    pub lease: Option<Presented>,
 }
 
 impl Order {
@@ -83,6 +86,7 @@ impl Order {
         fingerprint.text(self.event.as_deref());
         fingerprint.text(self.comment.as_deref());
         fingerprint.json(self.payload.as_ref());
+        check::seal(&mut fingerprint, self.lease.as_ref());
         command::seal(fingerprint, &common.claim, None, common.on_refusal)
     }
 }
@@ -235,16 +239,17 @@ fn carry_out(
     let wanted: Vec<usize> = (0..orders.len())
         .filter(|at| matches!(keys[*at], Key::None | Key::Ours(_)))
         .collect();
+    let leases = keep(command, orders, &wanted, patient)?;
     let held_by_others = lock(command, orders, &wanted, patient)?;
     let ids: BTreeSet<Uuid> = wanted.iter().map(|at| orders[*at].instance).collect();
     let ids: Vec<Uuid> = ids.into_iter().collect();
     let read = || store::read_instances(command.spi, &command.caller.tenant, &ids);
-    let mut bench = Bench::new(command, read()?, held_by_others.clone());
+    let mut bench = Bench::new(command, read()?, &leases, held_by_others.clone());
     let mut verdicts = bench.judge_all(orders, keys)?;
     if bench.movements().next().is_some() {
         // What is taken is known by now; whether there is enough, only under the locks.
         let balances = resource::hold(command, bench.movements())?;
-        bench = Bench::new(command, read()?, held_by_others);
+        bench = Bench::new(command, read()?, &leases, held_by_others);
         bench.balances = Some(balances);
         verdicts = bench.judge_all(orders, keys)?;
     }
@@ -257,6 +262,30 @@ fn carry_out(
     }
     batch::keep_requests(command, &bench.kept)?;
     Ok(verdicts)
+}
+
+/// Keeps new tenures away from the leases that commands present, in the order of their keys.
+fn keep<'o>(
+    command: &Command<'_>,
+    orders: &'o [Order],
+    wanted: &[usize],
+    patient: bool,
+) -> Result<Leases<'o>, Undone> {
+    let presented = wanted.iter().filter_map(|at| orders[*at].lease.as_ref());
+    let presented: BTreeSet<&Presented> = presented.collect();
+    let (spi, tenant) = (command.spi, command.caller.tenant.as_str());
+    let mut leases = HashMap::with_capacity(presented.len());
+    for lease in presented {
+        let mut kept = lease.try_keep(spi, tenant)?;
+        if kept == Kept::Busy && patient {
+            let budget = command.budget.without_subtransaction();
+            let waited = budget.wait(|| lease.wait_to_keep(spi, tenant));
+            waited.map_err(|_| Undone::TimedOut)?;
+            kept = Kept::Here;
+        }
+        leases.insert(lease, kept);
+    }
+    Ok(leases)
 }
 
 /// Locks the instances of commands that can still win; gives those that were not waited for.
@@ -298,10 +327,14 @@ fn lock(
     Ok(others)
 }
 
+/// What became of the leases that the commands present.
+type Leases<'o> = HashMap<&'o Presented, Kept>;
+
 /// The rows as they will be, while the commands are decided one after another.
 struct Bench<'a> {
     command: &'a Command<'a>,
     rows: HashMap<Uuid, InstanceRow>,
+    leases: &'a Leases<'a>,
     held_by_others: HashSet<Uuid>,
     /// What is left of the resources that are held, once they are.
     balances: Option<HashMap<String, i64>>,
@@ -318,11 +351,13 @@ impl<'a> Bench<'a> {
     fn new(
         command: &'a Command<'a>,
         rows: HashMap<Uuid, InstanceRow>,
+        leases: &'a Leases<'a>,
         held_by_others: HashSet<Uuid>,
     ) -> Bench<'a> {
         Bench {
             command,
             rows,
+            leases,
             held_by_others,
             balances: None,
             waves: Vec::new(),
@@ -383,7 +418,12 @@ impl<'a> Bench<'a> {
         let Some(row) = self.rows.get(&order.instance) else {
             return Ok(Verdict::Refused(Box::new(Refusal::not_found("instance"))));
         };
-        if self.held_by_others.contains(&order.instance) && !order.is_stale(row) {
+        let lease = order
+            .lease
+            .as_ref()
+            .and_then(|lease| self.leases.get(lease));
+        let is_held = self.held_by_others.contains(&order.instance) || lease == Some(&Kept::Busy);
+        if is_held && !order.is_stale(row) {
             let shown = busy("a lock was not had in time", 1);
             let mut refusal = row.instance.refuse(Reason::Busy, shown.message);
             refusal.retry_after_ms = shown.retry_after_ms;
@@ -463,8 +503,14 @@ impl<'a> Bench<'a> {
             version: row.instance.material_version,
         };
         let payload = order.payload.as_ref();
-        let mut world =
-            ServerWorld::new(command.spi, &command.caller, material, payload).about(order.instance);
+        let lease = order.lease.as_ref();
+        let lost = match lease.and_then(|lease| self.leases.get(lease)) {
+            Some(Kept::Lost(why)) => Some(why.as_str()),
+            _ => None,
+        };
+        let mut world = ServerWorld::new(command.spi, &command.caller, material, payload)
+            .about(order.instance)
+            .under(lease, lost);
         let machine = &definition.machine;
         let decision = decide::transition(machine, &row.instance, &order.transition(), &mut world);
         let plan = world.finish(decision)?;
@@ -494,6 +540,7 @@ impl<'a> Bench<'a> {
                 Key::Ours(request) => Some(request.key()),
                 _ => None,
             },
+            lease,
         });
         *wave += 1;
         Ok(outcome)

@@ -184,8 +184,9 @@ pub fn change_under<T: Effect>(
             .map_err(|failure| about(failure, &row, approach, attempts))?;
         inside = passage == Passage::Inside;
     }
+    let mut over = None;
     if let Some(lease) = lease.filter(|_| !approach.is_stale(&row)) {
-        lease
+        over = lease
             .keep(command)
             .map_err(|failure| about(failure, &row, approach, attempts))?;
     }
@@ -203,7 +204,7 @@ pub fn change_under<T: Effect>(
         };
         let mut world = ServerWorld::new(command.spi, &command.caller, material, payload)
             .about(id)
-            .under(lease);
+            .under(lease, over.as_deref());
         let decision = decide(&definition, &row, &mut world);
         let decision = world
             .finish(decision)

@@ -17,6 +17,7 @@ pub mod request;
 pub mod resource;
 pub mod timer;
 pub mod token;
+pub mod work;
 pub mod worker;
 pub mod world;
 pub mod write;

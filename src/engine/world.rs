@@ -40,6 +40,7 @@ pub struct ServerWorld<'a> {
     payload: Option<&'a Jsonb>,
     instance: Option<Uuid>,
     lease: Option<&'a Presented>,
+    lost: Option<&'a str>,
     loaded: Option<(Jsonb, String)>,
     roles: Option<Vec<String>>,
     error: Option<Report>,
@@ -60,6 +61,7 @@ impl<'a> ServerWorld<'a> {
             payload,
             instance: None,
             lease: None,
+            lost: None,
             loaded: None,
             roles: None,
             error: None,
@@ -72,9 +74,10 @@ impl<'a> ServerWorld<'a> {
         self
     }
 
-    /// The same under a lease, if the command presents one.
-    pub fn under(mut self, lease: Option<&'a Presented>) -> ServerWorld<'a> {
-        self.lease = lease;
+    /// The same under a lease, if the command presents one; `lost` says why it is not kept, if it
+    /// is known to be over.
+    pub fn under(mut self, lease: Option<&'a Presented>, lost: Option<&'a str>) -> ServerWorld<'a> {
+        (self.lease, self.lost) = (lease, lost);
         self
     }
 
@@ -196,6 +199,9 @@ impl World for ServerWorld<'_> {
         let Some(presented) = self.lease else {
             return Lease::Absent;
         };
+        if let Some(why) = self.lost {
+            return Lease::Lost(why.to_owned());
+        }
         match presented.check(self.spi, &self.caller.tenant) {
             Ok(answer) => answer,
             Err(report) => {

@@ -13,6 +13,7 @@ use crate::engine::instance::Effect;
 use crate::engine::lease::check::Presented;
 use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
+use crate::engine::work::queue;
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::settings;
 use crate::store::definitions::Published;
@@ -380,6 +381,7 @@ pub fn open_tasks(
     plan: &Plan,
 ) -> Result<Vec<Uuid>, Failure> {
     timer::set(command, scene, plan)?;
+    queue::follow(command, scene, plan)?;
     let rest = &scene.definition.machine.states[plan.rest()];
     let Some(task) = &rest.task else {
         return Ok(Vec::new());

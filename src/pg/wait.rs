@@ -181,6 +181,8 @@ pub enum LockKind {
     Gate = 16,
     /// A lease key while it is taken.
     Lease = 48,
+    /// The numbers of leases while they leap.
+    Fences = 50,
     /// The first place in the queue before it.
     GateQueue = 17,
     /// A message while the transaction that carries it out is open.

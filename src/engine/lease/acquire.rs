@@ -215,7 +215,7 @@ fn held_by(lease: &Lease) -> Option<Taken> {
     })
 }
 
-/// The tenures that the same holder has from the same request, if it has all of them.
+/// The tenures that the same actor and holder have from the same request, if they have all of them.
 fn same_request(
     command: &Command<'_>,
     keys: &[Key<'_>],
@@ -229,8 +229,9 @@ fn same_request(
         let Some(lease) = key.read(command.spi)? else {
             return Ok(None);
         };
-        let same =
-            lease.request_id.as_deref() == wanted.request_id && lease.holder == wanted.holder;
+        let same = lease.request_id.as_deref() == wanted.request_id
+            && lease.holder == wanted.holder
+            && lease.actor.as_deref() == Some(wanted.actor);
         let Standing::Held(left) = lease.standing() else {
             return Ok(None);
         };

@@ -6,12 +6,30 @@ use workflow_core::lease::Standing;
 use super::{Key, Lease};
 use crate::engine::command::Command;
 use crate::engine::failure::Failure;
+use crate::engine::request::Fingerprint;
 use crate::pg::report::Report;
 use crate::pg::spi::Spi;
 use crate::store::statements;
 
-/// What a command says it holds.
+/// Whether new tenures are kept away.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// They are. Whether this one stands is to be read afterwards.
+    Here,
+    /// This one is over, and why.
+    Lost(String),
+    /// Somebody is just beginning one.
+    Busy,
+}
+
+/// Adds the lease that a command presents to its fingerprint.
+pub fn seal(fingerprint: &mut Fingerprint, lease: Option<&Presented>) {
+    fingerprint.text(lease.map(|lease| lease.key.as_str()));
+    fingerprint.number(lease.map(|lease| lease.fence));
+}
+
+/// What a command says it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Presented {
     /// The key.
     pub key: String,
@@ -28,18 +46,33 @@ impl Presented {
         }
     }
 
-    /// Keeps new tenures away until the transaction ends, within the budget. Whether this one stands
-    /// is to be read afterwards; nothing is locked for one that is over.
-    pub fn keep(&self, command: &Command<'_>) -> Result<(), Failure> {
-        let (spi, key) = (command.spi, self.key(&command.caller.tenant));
-        if self.judge(key.read(spi)?.as_ref()) == Answer::Holds
-            && !key.lock(spi, &statements::TRY_KEEP_LEASE)
-        {
-            command
-                .budget
-                .wait(|| key.lock(spi, &statements::KEEP_LEASE))?;
+    /// Keeps new tenures away until the transaction ends, if that can be had at once.
+    pub fn try_keep(&self, spi: &Spi, tenant: &str) -> Result<Kept, Report> {
+        let key = self.key(tenant);
+        Ok(match self.judge(key.read(spi)?.as_ref()) {
+            Answer::Lost(why) => Kept::Lost(why),
+            _ if key.lock(spi, &statements::TRY_KEEP_LEASE) => Kept::Here,
+            _ => Kept::Busy,
+        })
+    }
+
+    /// The same, however long that takes.
+    pub fn wait_to_keep(&self, spi: &Spi, tenant: &str) {
+        self.key(tenant).lock(spi, &statements::KEEP_LEASE);
+    }
+
+    /// The same within the budget. Gives why the tenure is over, if it is: then nothing is locked,
+    /// and what is read later must not be taken for a lease that is kept.
+    pub fn keep(&self, command: &Command<'_>) -> Result<Option<String>, Failure> {
+        let (spi, tenant) = (command.spi, command.caller.tenant.as_str());
+        match self.try_keep(spi, tenant)? {
+            Kept::Here => Ok(None),
+            Kept::Lost(why) => Ok(Some(why)),
+            Kept::Busy => {
+                command.budget.wait(|| self.wait_to_keep(spi, tenant))?;
+                Ok(None)
+            }
         }
-        Ok(())
     }
 
     /// Whether the tenure stands now.
@@ -61,10 +94,9 @@ impl Presented {
             Standing::Held(_) => Answer::Holds,
             Standing::Expired => Answer::Lost(format!("the lease {} has expired", self.key)),
             Standing::Released => Answer::Lost(format!("the lease {} was released", self.key)),
-            Standing::Void => Answer::Lost(format!(
-                "the lease {} was granted in another cluster",
-                self.key
-            )),
+            Standing::Void => {
+                Answer::Lost(format!("the lease {} came with a restored dump", self.key))
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod acquire;
 pub mod check;
+pub mod fences;
 pub mod holder;
 
 use uuid::Uuid;
@@ -22,12 +23,6 @@ use crate::store::statements;
 
 /// Keys that begin so are the engine's own.
 pub const RESERVED: &str = "workflow.";
-/// How much the fence of a key leaps when its row comes from another cluster, whose later fences are
-/// not known here.
-const LEAP: i64 = 1 << 32;
-/// Fences of one timeline; those of the next begin above them, so that a number which was lost with
-/// the end of the log is not given again.
-const OF_A_TIMELINE: u32 = 40;
 
 /// Whose key.
 #[derive(Clone, Copy)]
@@ -67,6 +62,7 @@ impl<'a> Key<'a> {
             token: row.uuid(1)?,
             holder: row.text(3)?,
             request_id: row.opt_text(4)?,
+            actor: row.opt_text(14)?,
             granted_at: row.time(5)?,
             renewed_at: row.time(6)?,
             ttl_ms: row.int(8)?,
@@ -93,6 +89,8 @@ pub struct Lease {
     pub holder: String,
     /// The request it was granted for.
     pub request_id: Option<String>,
+    /// Who asked for it.
+    pub actor: Option<String>,
     /// When it was granted.
     pub granted_at: Time,
     /// When it was granted or renewed last.
@@ -140,6 +138,8 @@ pub struct Grant<'a> {
     pub ttl_ms: i32,
     /// The request it is granted for.
     pub request_id: Option<&'a str>,
+    /// Who asks for it.
+    pub actor: &'a str,
 }
 
 /// A tenure that has begun.
@@ -163,6 +163,7 @@ pub fn grant(
     grant: &Grant<'_>,
 ) -> Result<Granted, Failure> {
     let run = cluster::run();
+    fences::rise(spi, &run)?;
     let now = before.map_or_else(Time::now, Lease::now);
     let expires_at = now.after(std::time::Duration::from_millis(grant.ttl_ms as u64));
     let token = secret()?;
@@ -170,7 +171,7 @@ pub fn grant(
     let mut row = vec![
         tenant,
         name,
-        Value::Bigint(i64::from(run.timeline.saturating_sub(1)) << OF_A_TIMELINE),
+        Value::Bigint(fences::base(run.timeline)),
         Value::Uuid(token),
         Value::Text(grant.holder),
         Value::optional(grant.request_id, Value::Text),
@@ -179,12 +180,13 @@ pub fn grant(
         Value::Int(grant.ttl_ms),
         Value::Bigint(run.cluster),
         Value::Bigint(run.epoch),
+        Value::Text(grant.actor),
     ];
     let statement = match before {
         None => &statements::INSERT_LEASE,
         Some(before) => {
             let elsewhere = before.tenure.written == Written::Elsewhere;
-            row.push(Value::Bigint(if elsewhere { LEAP } else { 1 }));
+            row.push(Value::Bigint(if elsewhere { fences::LEAP } else { 1 }));
             &statements::GRANT_LEASE
         }
     };
@@ -209,6 +211,7 @@ pub fn grant(
             Value::Time(now),
             Value::Int(grant.ttl_ms),
             Value::Bool(provisional),
+            Value::Text(grant.actor),
         ],
     );
     if logged.count() != 1 {
@@ -222,7 +225,8 @@ pub fn grant(
     })
 }
 
-fn secret() -> Result<Uuid, Report> {
+/// A token that nobody can guess.
+pub fn secret() -> Result<Uuid, Report> {
     let bytes = cluster::random_bytes().ok_or_else(|| {
         Report::new(
             workflow_core::sqlstate::SqlState::DATA_CORRUPTED,

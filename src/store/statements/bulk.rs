@@ -137,11 +137,11 @@ pub static SUPERSEDE_TASKS: Statement = Statement::new(
 pub static INSERT_HISTORIES: Statement = Statement::new(
     "INSERT INTO workflow.history (tenant_id, at, actor, proof, instance_id, revision, step,
             from_state, to_state, event, decision, round, material_version, definition_version,
-            task_id, on_behalf_of, comment, payload, request_id)
+            task_id, on_behalf_of, comment, payload, request_id, lease_key, fence)
      SELECT $1, $2, $3, $4::workflow.proof, h.instance_id, h.revision, 'edge'::workflow.step,
             h.from_state, h.to_state, h.event, h.decision::workflow.decision, h.round,
             h.material_version, h.definition_version, h.task_id, h.on_behalf_of, h.comment,
-            h.payload, h.request_id
+            h.payload, h.request_id, h.lease_key, h.fence
        FROM (SELECT pg_catalog.unnest($5) AS instance_id, pg_catalog.unnest($6) AS revision,
                     pg_catalog.unnest($7) AS from_state, pg_catalog.unnest($8) AS to_state,
                     pg_catalog.unnest($9) AS event, pg_catalog.unnest($10) AS decision,
@@ -149,10 +149,11 @@ pub static INSERT_HISTORIES: Statement = Statement::new(
                     pg_catalog.unnest($13) AS definition_version,
                     pg_catalog.unnest($14) AS task_id, pg_catalog.unnest($15) AS on_behalf_of,
                     pg_catalog.unnest($16) AS comment, pg_catalog.unnest($17) AS payload,
-                    pg_catalog.unnest($18) AS request_id) h",
+                    pg_catalog.unnest($18) AS request_id,
+                    pg_catalog.unnest($19) AS lease_key, pg_catalog.unnest($20) AS fence) h",
     &[
         TEXT, TIME, TEXT, TEXT, UUIDS, BIGINTS, TEXTS, TEXTS, TEXTS, TEXTS, INTS, INTS, INTS,
-        UUIDS, TEXTS, TEXTS, JSONBS, TEXTS,
+        UUIDS, TEXTS, TEXTS, JSONBS, TEXTS, TEXTS, BIGINTS,
     ],
 );
 

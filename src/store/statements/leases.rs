@@ -9,10 +9,27 @@ use crate::pg::spi::Statement;
 
 pub static READ_LEASE: Statement = Statement::queue(
     "SELECT l.fence, l.token, l.held, l.holder, l.request_id, l.granted_at, l.renewed_at,
-            l.expires_at, l.ttl_ms, l.renewals, l.longest_us, l.seen_at, l.cluster, l.epoch
+            l.expires_at, l.ttl_ms, l.renewals, l.longest_us, l.seen_at, l.cluster, l.epoch, l.actor
        FROM workflow.leases l
       WHERE l.tenant_id OPERATOR(pg_catalog.=) $1 AND l.key OPERATOR(pg_catalog.=) $2",
     &[TEXT, TEXT],
+);
+
+/// The last number; where and on which timeline it was given, if that is known.
+pub static FENCES: Statement = Statement::queue(
+    "SELECT f.last_value, p.last_value, p.is_called
+       FROM workflow.lease_fence f, workflow.lease_place p",
+    &[],
+);
+
+pub static RAISE_FENCES: Statement = Statement::queue(
+    "SELECT pg_catalog.setval('workflow.lease_fence'::pg_catalog.regclass, $1)",
+    &[BIGINT],
+);
+
+pub static MARK_FENCES: Statement = Statement::queue(
+    "SELECT pg_catalog.setval('workflow.lease_place'::pg_catalog.regclass, $1)",
+    &[BIGINT],
 );
 
 /// For a new tenure, which changes the fence. Never waits.
@@ -67,26 +84,28 @@ pub static KEEP_LEASE: Statement = Statement::queue(
 /// The first tenure of a key.
 pub static INSERT_LEASE: Statement = Statement::queue(
     "INSERT INTO workflow.leases (tenant_id, key, fence, token, held, holder, request_id, granted_at,
-            renewed_at, expires_at, ttl_ms, renewals, longest_us, seen_at, cluster, epoch)
+            renewed_at, expires_at, ttl_ms, renewals, longest_us, seen_at, cluster, epoch, actor)
      VALUES ($1, $2, $3 OPERATOR(pg_catalog.+) pg_catalog.nextval('workflow.lease_fence'::pg_catalog.regclass),
-            $4, true, $5, $6, $7, $7, $8, $9, 0, 0, $7, $10, $11)
+            $4, true, $5, $6, $7, $7, $8, $9, 0, 0, $7, $10, $11, $12)
          ON CONFLICT DO NOTHING
      RETURNING fence",
-    &[TEXT, TEXT, BIGINT, UUID, TEXT, TEXT, TIME, TIME, INT, BIGINT, BIGINT],
+    &[
+        TEXT, TEXT, BIGINT, UUID, TEXT, TEXT, TIME, TIME, INT, BIGINT, BIGINT, TEXT,
+    ],
 );
 
-/// A further tenure of a key whose row is ours; $12 is how much the fence rises at least.
+/// A further tenure of a key whose row is ours; $13 is how much the fence rises at least.
 pub static GRANT_LEASE: Statement = Statement::queue(
     "UPDATE workflow.leases l
-        SET fence = GREATEST(l.fence OPERATOR(pg_catalog.+) $12,
+        SET fence = GREATEST(l.fence OPERATOR(pg_catalog.+) $13,
                 $3 OPERATOR(pg_catalog.+) pg_catalog.nextval('workflow.lease_fence'::pg_catalog.regclass)),
             token = $4, held = true, holder = $5, request_id = $6, granted_at = $7, renewed_at = $7,
             expires_at = $8, ttl_ms = $9, renewals = 0, longest_us = 0, seen_at = $7, cluster = $10,
-            epoch = $11
+            epoch = $11, actor = $12
       WHERE l.tenant_id OPERATOR(pg_catalog.=) $1 AND l.key OPERATOR(pg_catalog.=) $2
      RETURNING l.fence",
     &[
-        TEXT, TEXT, BIGINT, UUID, TEXT, TEXT, TIME, TIME, INT, BIGINT, BIGINT, BIGINT,
+        TEXT, TEXT, BIGINT, UUID, TEXT, TEXT, TIME, TIME, INT, BIGINT, BIGINT, TEXT, BIGINT,
     ],
 );
 
@@ -107,9 +126,9 @@ pub static RELEASE_LEASE: Statement = Statement::queue(
 );
 
 pub static LOG_TENURE: Statement = Statement::queue(
-    "INSERT INTO workflow.lease_log (tenant_id, key, fence, holder, granted_at, ttl_ms, provisional)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    &[TEXT, TEXT, BIGINT, TEXT, TIME, INT, pgrx::pg_sys::BOOLOID],
+    "INSERT INTO workflow.lease_log (tenant_id, key, fence, holder, granted_at, ttl_ms, provisional, actor)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    &[TEXT, TEXT, BIGINT, TEXT, TIME, INT, pgrx::pg_sys::BOOLOID, TEXT],
 );
 
 pub static LOG_TENURE_END: Statement = Statement::queue(

@@ -3,7 +3,8 @@
 //!
 //! Lock order within one call: request key, business key, definition or resource name, gates (locks
 //! of our own, see `pg::wait`), then lease rows, then application, then instances by id, then tasks, then resources by
-//! key, then timers and outbox. Locks are taken in
+//! key, then timers and outbox. An item of machine work is locked between its lease and its instance by
+//! who waits for it; everybody else passes over one that is not to be had. Locks are taken in
 //! one statement and data is read in the next: a row read in the statement that waited for it may
 //! be from before the wait.
 //!
@@ -25,6 +26,7 @@ mod requests;
 mod resources;
 mod tasks;
 mod timers;
+mod work;
 
 pub use applications::*;
 pub use bulk::*;
@@ -41,3 +43,4 @@ pub use requests::*;
 pub use resources::*;
 pub use tasks::*;
 pub use timers::*;
+pub use work::*;

@@ -103,7 +103,7 @@ BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) >= 0 AS snapshot FROM workflow.leases;
 SELECT t.acquire('short', 60000, 'y');
 COMMIT;
--- granted before the server's last start: held for the grace as well; in another cluster: void
+-- granted before the server's last start: held for the grace as well; come with a restored dump: void
 SELECT t.acquire('crash', 20, 'a');
 UPDATE workflow.leases SET epoch = epoch + 1 WHERE key = 'crash';
 SELECT pg_sleep(0.03);
@@ -115,12 +115,10 @@ SET workflow.lease_grace = 0;
 SELECT key FROM workflow.held_leases WHERE key = 'crash';
 SELECT t.acquire('crash', 60000, 'b');
 RESET workflow.lease_grace;
-SELECT fence AS before FROM workflow.leases WHERE key = 'crash' \gset
 UPDATE workflow.leases SET cluster = cluster + 1 WHERE key = 'crash';
 SELECT held FROM wf_lease_inspect('crash');
 SELECT reason FROM wf_lease_renew('crash', (SELECT token FROM workflow.leases WHERE key = 'crash'), 1000);
 SELECT t.acquire('crash', 60000, 'c');
-SELECT fence - :before >= 1::bigint << 32 AS leaps FROM workflow.leases WHERE key = 'crash';
 SELECT holder, ended FROM workflow.lease_log WHERE key = 'crash' ORDER BY fence;
 -- a clock that steps back ends nothing sooner and prolongs nothing that was over
 SELECT t.acquire('clock', 60000, 'a');

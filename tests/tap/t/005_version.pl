@@ -68,6 +68,11 @@ my %calls = (
 	wf_lease_renew => q{wf_lease_renew('k', gen_random_uuid(), 1000)},
 	wf_lease_release => q{wf_lease_release('k', gen_random_uuid())},
 	wf_lease_inspect => q{wf_lease_inspect('k')},
+	wf_work_take => q{wf_work_take('review', 'S', 'E', 'w')},
+	wf_work_finish => q{wf_work_finish(gen_random_uuid(), 1, 'E')},
+	wf_work_fail => q{wf_work_fail(gen_random_uuid(), 1, 'no')},
+	wf_work_extend => q{wf_work_extend(gen_random_uuid(), 1, 1000)},
+	wf_work_give_back => q{wf_work_give_back(gen_random_uuid(), 1)},
 	wf_run_due => q{wf_run_due()},
 	wf_verify => q{wf_verify()});
 is_value(
