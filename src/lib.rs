@@ -18,6 +18,7 @@ pub extern "C-unwind" fn _PG_init() {
     settings::define();
     pg::installation::watch();
     pg::backend::watch_rights();
+    pg::direct::watch();
     pg::transaction::watch();
     engine::worker::register();
 }

@@ -148,7 +148,7 @@ pub fn insert_material(
     material: &Jsonb,
     at: Time,
 ) -> Result<(), Failure> {
-    let written = command.spi.run(
+    let written = command.spi.insert(
         &statements::INSERT_MATERIAL,
         &[
             command.tenant(),
@@ -159,7 +159,7 @@ pub fn insert_material(
             Value::Time(at),
         ],
     );
-    if written.count() != 1 {
+    if !written {
         return Err(trigger_interfered("a trigger kept a material out"));
     }
     Ok(())
@@ -292,7 +292,7 @@ pub fn carry_out(
 ) -> Result<Outcome, Failure> {
     let machine = &published.machine;
     let rest = &machine.states[plan.rest()];
-    let written = command.spi.run(
+    let written = command.spi.insert(
         &statements::INSERT_INSTANCE,
         &[
             command.tenant(),
@@ -302,6 +302,7 @@ pub fn carry_out(
             Value::Text(&published.name),
             Value::Text(&rest.name),
             Value::Bigint(plan.revision),
+            Value::Bigint(0),
             Value::Int(plan.round),
             Value::Int(instance.material_version),
             Value::Bigint(plan.entered_revision.unwrap_or(1)),
@@ -310,7 +311,7 @@ pub fn carry_out(
             Value::Text(&command.caller.actor),
         ],
     );
-    if written.count() != 1 {
+    if !written {
         return Err(trigger_interfered("a trigger kept an instance out"));
     }
     let scene = Scene {

@@ -4,7 +4,7 @@ SELECT o.applied FROM wf_start('review', 'swallow-all', '{}') o;
 SELECT o.applied FROM wf_member_set('swallow-all', '{}') o;
 SELECT t.i('swallow-all') AS i \gset
 SELECT o.applied FROM wf_outbox_subscribe('held', true) o;
-SELECT c.claim, array_agg(c.id) AS ids FROM wf_outbox_claim('held', 1) c GROUP BY 1 \gset
+SELECT c.claim, array_agg(c.id) AS ids FROM wf_outbox_claim('held', 1, lease_ms => 600000) c GROUP BY 1 \gset
 SELECT o.applied FROM wf_outbox_subscribe('swallow') o;
 SELECT o.applied FROM wf_start('lamp', 'swallow-event', '{}') o;
 CREATE FUNCTION t.swallow_all() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
