@@ -42,7 +42,11 @@ impl Range<'_> {
     /// instance, where nobody looks at what follows a head.
     fn lock(&self, command: &Command<'_>, room: i32) -> Result<Vec<Waiting>, Report> {
         let window = Value::Int(200 + 4 * room);
-        let end = self.run(command, &statements::WINDOW_END, std::slice::from_ref(&window));
+        let end = self.run(
+            command,
+            &statements::WINDOW_END,
+            std::slice::from_ref(&window),
+        );
         let end = end.row(0);
         let end = end.map(|row| Ok::<_, Report>((row.time(0)?, row.time(1)?)));
         let end = end.transpose()?;
