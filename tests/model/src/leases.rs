@@ -277,8 +277,8 @@ impl Holder<'_> {
     /// A transaction that takes its time between the write and its end, while the lease is renewed.
     fn long_write(&mut self, had: &Had) -> Told<()> {
         told!(self.begin());
-        if self.rng.chance(50) {
-            self.pause(had.ttl_ms as usize);
+        if self.rng.chance(60) {
+            self.pause(had.ttl_ms as usize * 2);
         }
         told!(self.write(had));
         if self.rng.chance(50) {
@@ -292,7 +292,8 @@ impl Holder<'_> {
     fn transaction(&mut self) -> Told<()> {
         let key = self.rng.below(KEYS);
         told!(self.begin());
-        self.pause(100);
+        told!(self.ask(false, "SELECT", &[]));
+        self.pause(300);
         let Some(had) = told!(self.take(key, false)) else {
             return self.end();
         };
