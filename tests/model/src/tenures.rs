@@ -244,6 +244,16 @@ impl Tenure<'_> {
     }
 }
 
+/// How long the clock of the key may have to stand still yet, because it has stepped back before.
+fn standstill(when: Time, steps: &[(Span, Time)]) -> Time {
+    let (mut left, mut at) = (0, 0);
+    for (span, micros) in steps.iter().filter(|(span, _)| span.to < when) {
+        left = Time::saturating_sub(left, span.from.saturating_sub(at)) + micros;
+        at = span.from;
+    }
+    left.saturating_sub(when.saturating_sub(at))
+}
+
 /// Gives the number of answers that were checked, or what is wrong.
 pub fn check(notes: &Notes, client: &mut Client, tenant: &str) -> Result<usize, String> {
     let log = log(client, tenant)?;
