@@ -240,6 +240,7 @@ impl Tenure<'_> {
             .iter()
             .filter(|(span, _)| span.to >= self.given().from);
         over += stepped.map(|(_, micros)| micros).sum::<Time>();
+        over += standstill(self.given().from, steps);
         over.min(self.ended_by)
     }
 }
