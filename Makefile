@@ -9,11 +9,11 @@
 
 PG_CONFIG ?= pg_config
 # The parts of sql/ that make up the install script, in this order.
-SQL_PARTS = schema common definitions applications instances tasks timers requests resources delivery identity leases upkeep operations contention views capabilities grants tenancy
+SQL_PARTS = schema common limits definitions applications instances tasks timers requests resources delivery identity leases work upkeep operations contention views capabilities grants tenancy
 
 export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS MODEL_ARGS FAULTS BENCH_ARGS
 
-.PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model faults bench coverage mutants help
+.PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model faults bench coverage mutants instructions help
 
 all: ; @tools/build.sh build
 install: ; @tools/build.sh install
@@ -29,6 +29,7 @@ test: ; @tools/test.sh lint unit regress isolation tap model demo
 unit lint regress isolation tap model bench: ; @tools/test.sh $@
 coverage: ; @tools/coverage.sh
 mutants: ; @tests/mutants/run
+instructions: ; @tools/instructions.sh $(firstword $(PGVERSIONS))
 
 help:
 	@echo 'make               build for the server of PG_CONFIG (default: pg_config on PATH)'
@@ -47,6 +48,7 @@ help:
 	@echo 'make tap           tests/tap by prove'
 	@echo 'make model         the model checker of tests/model'
 	@echo 'make bench         measures beside its peers; BENCH_ARGS="--rounds N --seconds N EXPERIMENT …"'
+	@echo 'make instructions  instructions per command beside a hand-written peer, against those kept'
 	@echo 'make coverage      line and branch coverage of the core'
 	@echo 'make mutants       broken engines, each of which the tests must notice'
 	@echo 'make clean         remove everything built or fetched'

@@ -269,5 +269,5 @@ CREATE FUNCTION wf_explain(
     identity_token text DEFAULT NULL
 ) RETURNS jsonb
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wf_explain';
-COMMENT ON FUNCTION wf_explain IS 'Why an instance stands where it stands: state, actions and who may take them, seats and votes, the last step, timers and how they failed, recent refusals (one''s own, or all for those who may read workflow.refusals), and the backends that hold or await its row lock. Errors: WF005.';
+COMMENT ON FUNCTION wf_explain IS 'Why an instance stands where it stands: state, actions and who may take them, seats and votes, the last step, timers and how they failed, machine work (attempt, worker, when it is available), recent refusals (one''s own, or all for those who may read workflow.refusals), and the backends that hold or await its row lock. Errors: WF005.';
 REVOKE ALL ON FUNCTION wf_explain FROM PUBLIC;

@@ -18,6 +18,7 @@ pub extern "C-unwind" fn _PG_init() {
     settings::define();
     pg::installation::watch();
     pg::backend::watch_rights();
+    pg::direct::watch();
     pg::transaction::watch();
     engine::worker::register();
 }
@@ -43,6 +44,7 @@ sql_functions! {
     "wf_check" => api::transition::check,
     "wf_send" => api::send::send,
     "wf_supersede_material" => api::supersede::supersede_material,
+    "wf_limit_set" => api::limit::set,
     "wf_lock" => api::send::lock,
     "wf_get" => api::query::get,
     "wf_decide" => api::decide::decide,
@@ -76,6 +78,11 @@ sql_functions! {
     "wf_lease_release" => api::lease::release,
     "wf_lease_inspect" => api::lease::inspect,
     "wf_lease_ends_at" => api::lease::ends_at,
+    "wf_work_take" => api::work::take,
+    "wf_work_finish" => api::work::finish,
+    "wf_work_fail" => api::work::fail,
+    "wf_work_extend" => api::work::extend,
+    "wf_work_give_back" => api::work::give_back,
     "wf_current_tenant" => api::identity::current_tenant,
     "wf_current_actor" => api::identity::current_actor,
     "wf_outer_role" => api::identity::outer_role,

@@ -37,6 +37,21 @@ impl IdentityMode {
     }
 }
 
+/// How rows of the hot tables are read and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PostgresGucEnum)]
+pub enum EnginePath {
+    /// As the extension thinks best: today, directly wherever that is sound.
+    #[name = c"auto"]
+    Auto,
+    /// By SQL statements.
+    #[name = c"spi"]
+    Spi,
+    /// Without the executor, wherever that is sound.
+    #[name = c"direct"]
+    Direct,
+}
+
+static ENGINE_PATH: GucSetting<EnginePath> = GucSetting::<EnginePath>::new(EnginePath::Auto);
 static IDENTITY: GucSetting<IdentityMode> = GucSetting::<IdentityMode>::new(IdentityMode::Setting);
 static TENANT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
@@ -173,6 +188,14 @@ pub fn define() {
         c"Writes one line to the server log for each refused command.",
         c"",
         &LOG_REFUSALS,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_enum_guc(
+        c"workflow.engine_path",
+        c"How rows of the hot tables are read and written.",
+        c"auto: as the extension thinks best. spi: by SQL statements. direct: without the executor, wherever that is sound; elsewhere by SQL statements. What is written and answered is the same.",
+        &ENGINE_PATH,
         GucContext::Suset,
         GucFlags::default(),
     );
@@ -436,4 +459,9 @@ fn text(setting: &GucSetting<Option<CString>>) -> Result<Option<String>, Report>
     };
     let value = text::from_server(value.to_bytes())?;
     Ok(Some(value).filter(|value| !value.is_empty()))
+}
+
+/// Whether rows may be read and written without the executor.
+pub fn direct() -> bool {
+    ENGINE_PATH.get() != EnginePath::Spi
 }

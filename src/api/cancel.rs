@@ -6,6 +6,7 @@ use crate::api::seat::run;
 use crate::api::transition::check_revision;
 use crate::engine::command::Common;
 use crate::engine::instance::Moved;
+use crate::engine::work::queue;
 use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::call::Call;
 use crate::pg::entry::Answer;
@@ -48,6 +49,7 @@ pub fn cancel(call: &Call) -> Result<Answer, Report> {
                 ..Remarks::default()
             };
             write::record(command, &scene, plan, remarks)?;
+            queue::remove(command, &[scene.instance]);
             Ok(scene.outcome(plan, Vec::new(), *attempts))
         },
     )

@@ -17,8 +17,8 @@ use crate::engine::write::{self, Ending, LogEntry, Remarks, Scene, Verdict};
 use crate::pg::call::Call;
 use crate::pg::entry::Answer;
 use crate::pg::report::Report;
-use crate::pg::value::{Time, Value};
-use crate::store::{InstanceRow, statements};
+use crate::pg::value::Time;
+use crate::store::{self, InstanceRow};
 
 impl Effect for VotePlan {
     fn plan(&self) -> Option<&Plan> {
@@ -36,21 +36,14 @@ pub fn known_end(ended: Option<Ended>, row: &InstanceRow) -> Option<Ended> {
 
 /// The instance of a task and how the task ended, if it has. WF005 if there is none.
 pub fn find_task(command: &Command<'_>, task: Uuid) -> Result<(Uuid, Option<Ended>), Failure> {
-    let key = [command.tenant(), Value::Uuid(task)];
-    let row = command
-        .spi
-        .one(&statements::FIND_TASK, &key)
+    let found = store::find_task(command.spi, &command.caller.tenant, task)?
         .ok_or_else(|| Refusal::not_found("task"))?;
-    let status = row.text(1)?;
-    let ended = match status.as_str() {
-        "OPEN" => None,
-        _ => Some(Ended {
-            status,
-            revision: row.opt_bigint(2)?,
-            reason: row.opt_text(3)?,
-        }),
-    };
-    Ok((row.uuid(0)?, ended))
+    let ended = (found.status != "OPEN").then_some(Ended {
+        status: found.status,
+        revision: found.closed_revision,
+        reason: found.reason,
+    });
+    Ok((found.instance, ended))
 }
 
 /// `wf_decide`

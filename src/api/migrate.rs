@@ -17,6 +17,7 @@ use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, InProgress};
 use crate::engine::request::Fingerprint;
 use crate::engine::timer;
+use crate::engine::work::queue;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::call::Call;
@@ -283,6 +284,11 @@ impl Migration {
             if old.is_none_or(|old| self.from.machine.states[old].after != new.after) {
                 timer::replace(command, &scene, new, row.entered_revision)?;
             }
+            if new.is_machine_work()
+                && old.is_none_or(|old| !self.from.machine.states[old].is_machine_work())
+            {
+                queue::join(command, &scene, &new.name);
+            }
             return write::record(command, &scene, plan, remarks);
         }
         let reason = format!("carried over to version {}", self.to.version);
@@ -292,6 +298,7 @@ impl Migration {
             seat: None,
         };
         write::close_tasks(command, &scene, &ending, row.instance.open_tasks())?;
+        queue::remove(command, &[row.instance.id]);
         write::record(command, &scene, plan, remarks)?;
         write::open_tasks(command, &scene, plan)?;
         Ok(())

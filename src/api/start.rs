@@ -10,6 +10,7 @@ use crate::api::answer;
 use crate::engine::command::{self, Command, Common, checked};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::InProgress;
+use crate::engine::limits;
 use crate::engine::request::Fingerprint;
 use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
@@ -45,6 +46,8 @@ pub fn start(call: &Call) -> Result<Answer, Report> {
         let published =
             definitions::find(command.spi, &command.caller.tenant, &definition, version)?
                 .ok_or_else(|| Refusal::not_found("definition"))?;
+        limits::check_document(command, material.as_ref())?;
+        limits::reserve_instance(command)?;
         let application = find(command, &business_key, material.as_ref(), 1)?;
         let (instance, plan) = decide_start(command, &published, &application)?;
         let _instance = InProgress::enter(instance.id)?;
@@ -148,7 +151,7 @@ pub fn insert_material(
     material: &Jsonb,
     at: Time,
 ) -> Result<(), Failure> {
-    let written = command.spi.run(
+    let written = command.spi.insert(
         &statements::INSERT_MATERIAL,
         &[
             command.tenant(),
@@ -159,7 +162,7 @@ pub fn insert_material(
             Value::Time(at),
         ],
     );
-    if written.count() != 1 {
+    if !written {
         return Err(trigger_interfered("a trigger kept a material out"));
     }
     Ok(())
@@ -292,7 +295,7 @@ pub fn carry_out(
 ) -> Result<Outcome, Failure> {
     let machine = &published.machine;
     let rest = &machine.states[plan.rest()];
-    let written = command.spi.run(
+    let written = command.spi.insert(
         &statements::INSERT_INSTANCE,
         &[
             command.tenant(),
@@ -302,6 +305,7 @@ pub fn carry_out(
             Value::Text(&published.name),
             Value::Text(&rest.name),
             Value::Bigint(plan.revision),
+            Value::Bigint(0),
             Value::Int(plan.round),
             Value::Int(instance.material_version),
             Value::Bigint(plan.entered_revision.unwrap_or(1)),
@@ -310,7 +314,7 @@ pub fn carry_out(
             Value::Text(&command.caller.actor),
         ],
     );
-    if written.count() != 1 {
+    if !written {
         return Err(trigger_interfered("a trigger kept an instance out"));
     }
     let scene = Scene {

@@ -14,9 +14,11 @@ use crate::api::transition::check_version;
 use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, InProgress};
+use crate::engine::limits;
 use crate::engine::request::Fingerprint;
 use crate::engine::resource;
 use crate::engine::timer;
+use crate::engine::work::queue;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::backend;
@@ -43,6 +45,7 @@ pub fn supersede_material(call: &Call) -> Result<Answer, Report> {
     fingerprint.json(Some(&material));
 
     let outcome = command::run(common, fingerprint, |command| {
+        limits::check_document(command, Some(&material))?;
         let _progress = InProgress::enter(application)?;
         supersede(command, application, expected, &material)
     })?;
@@ -211,6 +214,9 @@ fn carry_out(command: &Command<'_>, change: &Change, version: i32) -> Result<i32
         reopen_seats(command, &scene, row, plan)?;
         let rest = &definition.machine.states[plan.rest()];
         timer::refresh(command, &scene, rest, row.entered_revision)?;
+        if rest.is_machine_work() {
+            queue::refresh(command, &scene, row.entered_revision);
+        }
     }
     Ok(outdated as i32)
 }

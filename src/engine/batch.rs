@@ -14,6 +14,7 @@ use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::lease::check::Presented;
 use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
+use crate::engine::work::queue::{self, Arrival};
 use crate::engine::write::{self, Scene};
 use crate::pg::spi::Statement;
 use crate::pg::value::{Element, Jsonb, Time, Value};
@@ -111,7 +112,8 @@ pub fn carry_out(command: &Command<'_>, changes: &[Change<'_>]) -> Result<(), Fa
     move_resources(command, changes)?;
     publish(command, changes, at)?;
     open_tasks(command, changes, at)?;
-    set_timers(command, changes, at)
+    set_timers(command, changes, at)?;
+    queue_work(command, changes, at)
 }
 
 fn move_instances(command: &Command<'_>, changes: &[Change<'_>]) -> Result<(), Failure> {
@@ -382,6 +384,18 @@ fn set_timers(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result
         timer::set(command, &scene, &change.plan)?;
     }
     Ok(())
+}
+
+fn queue_work(command: &Command<'_>, changes: &[Change<'_>], at: Time) -> Result<(), Failure> {
+    let left = changes
+        .iter()
+        .filter(|change| queue::leaves(&change.definition.machine, &change.plan));
+    let left: Vec<Uuid> = left.map(|change| change.before.instance.id).collect();
+    queue::remove(command, &left);
+    let arrivals = changes.iter().filter_map(|change| {
+        Arrival::by(change.before.instance.id, &change.definition, &change.plan)
+    });
+    queue::add(command, &arrivals.collect::<Vec<_>>(), at)
 }
 
 /// A list as PostgreSQL reads an array.

@@ -221,10 +221,11 @@ fn attempt(
     known_caller: &mut Option<Caller>,
     body: impl FnOnce(&Command<'_>) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
+    spi.allow_direct(settings::direct());
     let caller = Caller::identify(spi, &common.claim)?;
-    let shares = ["wf_define", "wf_activate"].contains(&common.command);
+    let shares = ["wf_define", "wf_activate", "wf_limit_set"].contains(&common.command);
     if caller.tenant == super::identity::SHARED_TENANT && !shares {
-        return Err(Report::invalid("tenant * is for definitions only").into());
+        return Err(Report::invalid("tenant * is for definitions and limits only").into());
     }
     let wait_ms = common.wait_ms.unwrap_or_else(settings::wait_ms);
     let budget = Budget::new(wait_ms, common.on_refusal == OnRefusal::Return);
@@ -359,7 +360,7 @@ fn store_refusal(
 ) -> Result<(), Report> {
     let entry = refusal.reason.entry();
     let detail = refusal.detail().to_string();
-    let written = spi.run(
+    let written = spi.insert(
         &statements::INSERT_REFUSAL,
         &[
             Value::Text(&caller.tenant),
@@ -375,9 +376,7 @@ fn store_refusal(
             Value::Json(&detail),
         ],
     );
-    if written.count() != 1
-        && let Failure::Error(report) = trigger_interfered("a trigger kept a refusal out")
-    {
+    if !written && let Failure::Error(report) = trigger_interfered("a trigger kept a refusal out") {
         return Err(report);
     }
     Ok(())

@@ -5,7 +5,9 @@ use workflow_core::decide::Step;
 use workflow_core::definition::Decision;
 
 use crate::pg::jsonb::{self, Part};
+use crate::pg::report::Report;
 use crate::pg::value::Jsonb;
+use crate::settings;
 use crate::store::definitions::Published;
 
 /// Where and by whom a step was taken.
@@ -33,28 +35,38 @@ pub fn image(step: &Step, at: &Circumstances<'_>) -> Jsonb {
     let instance = at.instance.hyphenated().encode_lower(&mut instance);
     let application = at.application.hyphenated().encode_lower(&mut application);
     let from = step.from.map(|from| states[from].name.as_str());
+    // In the order in which a jsonb keeps its keys, so that it need not sort them.
     jsonb::object(&[
-        ("instance_id", Part::Text(instance)),
-        ("application_id", Part::Text(application)),
-        ("definition", Part::Text(&at.definition.name)),
-        ("version", Part::Number(at.definition.version.into())),
-        ("revision", Part::Number(at.revision)),
         ("step", Part::Text(step.kind.as_str())),
+        ("actor", Part::Text(at.actor)),
         ("event", Part::optional(step.event.as_deref(), Part::Text)),
-        ("from_state", Part::optional(from, Part::Text)),
-        ("to_state", Part::Text(&states[step.to].name)),
+        ("round", Part::Number(step.round.into())),
+        ("payload", Part::optional(at.payload, Part::Document)),
+        ("version", Part::Number(at.definition.version.into())),
         (
             "decision",
             Part::optional(step.decision.map(Decision::as_str), Part::Text),
         ),
-        ("round", Part::Number(step.round.into())),
+        ("revision", Part::Number(at.revision)),
+        ("to_state", Part::Text(&states[step.to].name)),
+        ("definition", Part::Text(&at.definition.name)),
+        ("from_state", Part::optional(from, Part::Text)),
+        ("instance_id", Part::Text(instance)),
+        ("application_id", Part::Text(application)),
         ("material_version", Part::Number(at.material_version.into())),
-        ("actor", Part::Text(at.actor)),
-        ("payload", Part::optional(at.payload, Part::Document)),
     ])
 }
 
 /// Its type: the event of the edge, or the kind of step.
 pub fn name(step: &Step) -> &str {
     step.event.as_deref().unwrap_or(step.kind.as_str())
+}
+
+/// The trace context that leaves with it: the payload's, else the session's.
+pub fn trace(payload: Option<&Jsonb>) -> Result<Option<String>, Report> {
+    let sent = payload.map(|payload| jsonb::field(payload, "traceparent"));
+    match sent.transpose()?.flatten() {
+        Some(trace) => Ok(Some(trace)),
+        None => settings::traceparent(),
+    }
 }

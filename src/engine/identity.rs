@@ -18,7 +18,7 @@ use crate::pg::spi::Spi;
 use crate::pg::value::Value;
 use crate::pg::{backend, transaction};
 use crate::settings::{self, IdentityMode};
-use crate::store::statements;
+use crate::store::{self, statements};
 
 /// Tenant where nobody says otherwise.
 pub const DEFAULT_TENANT: &str = "default";
@@ -206,7 +206,8 @@ impl Caller {
         };
         let tenant = match claim.tenant.clone().or(set_tenant) {
             Some(tenant) => tenant,
-            None => home(&memberships(spi, &login)?)?.unwrap_or_else(|| DEFAULT_TENANT.to_owned()),
+            None => home(&store::memberships(spi, &login)?)?
+                .unwrap_or_else(|| DEFAULT_TENANT.to_owned()),
         };
         Ok(Caller {
             tenant,
@@ -229,7 +230,7 @@ impl Caller {
         if claim.actor.as_ref().is_some_and(|actor| *actor != login) {
             return Err(unproved("this login may not act for another person"));
         }
-        let memberships = memberships(spi, &login)?;
+        let memberships = store::memberships(spi, &login)?;
         if memberships.is_empty() && member_only {
             return Err(unproved("this login is no member of a tenant"));
         }
@@ -303,13 +304,6 @@ pub fn check_name(what: &str, value: &str) -> Result<(), Report> {
 
 fn unproved(message: &str) -> Failure {
     Refusal::new(Reason::NotAuthorized, message).into()
-}
-
-fn memberships(spi: &Spi, login: &str) -> Result<Vec<(String, Vec<String>)>, Report> {
-    spi.run(&statements::MEMBERSHIPS, &[Value::Text(login)])
-        .rows()
-        .map(|row| Ok((row.text(0)?, row.texts(1)?)))
-        .collect()
 }
 
 /// The tenant of a login that names none.

@@ -15,6 +15,7 @@ use crate::engine::delivery::remove;
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::identity::Caller;
 use crate::engine::instance::{self, Approach, Effect, InProgress};
+use crate::engine::work::rescue;
 use crate::engine::worker::{Place, Progress};
 use crate::engine::write::{self, Ending, Remarks, Scene};
 use crate::pg::backend;
@@ -203,6 +204,7 @@ pub fn run_due(caller: &Caller, spi: &Spi, limit: i32) -> Result<Vec<Outcome>, F
             None => break,
         }
     }
+    outcomes.extend(rescue::run(&command, limit)?.1);
     let sweep = limit.saturating_mul(SWEPT_PER_ROW);
     spi.run(
         &statements::SWEEP_TIMERS,

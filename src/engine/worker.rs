@@ -13,6 +13,7 @@ use pgrx::pg_sys::Oid;
 use serde_json::json;
 
 use crate::engine::failure::Failure;
+use crate::engine::work::rescue;
 use crate::engine::{delivery, timer};
 use crate::pg::installation::{self, AsOwner};
 use crate::pg::report::{self, Report};
@@ -37,6 +38,11 @@ static JOBS: &[Job] = &[
         name: c"workflow: due timers",
         every: Duration::ZERO,
         run: timer::run_next_tenant,
+    },
+    Job {
+        name: c"workflow: work whose lease has run out",
+        every: Duration::ZERO,
+        run: rescue::run_next_tenant,
     },
     Job {
         name: c"workflow: events that nobody waits for",

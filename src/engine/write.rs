@@ -13,10 +13,13 @@ use crate::engine::instance::Effect;
 use crate::engine::lease::check::Presented;
 use crate::engine::resource::{self, Origin};
 use crate::engine::timer;
-use crate::pg::value::{Jsonb, Time, Value};
+use crate::engine::work::queue;
+use crate::pg::backend;
+use crate::pg::report::Report;
+use crate::pg::value::{Address, Jsonb, Time, Value};
 use crate::settings;
 use crate::store::definitions::Published;
-use crate::store::{InstanceRow, statements};
+use crate::store::{self, Completion, InstanceRow, Standing, statements};
 
 /// What the caller said along with a command.
 #[derive(Clone, Copy, Default)]
@@ -58,43 +61,27 @@ pub fn move_to_material(
     let now = match decision.plan() {
         Some(plan) => {
             let rest = &definition.machine.states[plan.rest()];
-            Row {
+            Standing {
                 state: &rest.name,
                 revision: plan.revision,
                 round: plan.round,
+                material_version,
                 closed: rest.is_final || plan.first().kind == StepKind::Cancel,
                 entered_revision: plan.entered_revision.unwrap_or(before.entered_revision),
                 work: before.work,
             }
         }
-        None => Row {
+        None => Standing {
             state: &instance.state,
             revision: instance.revision,
             round: instance.round,
+            material_version,
             closed: instance.closed,
             entered_revision: before.entered_revision,
             work: before.work + 1,
         },
     };
-    let moved = command.spi.run(
-        &statements::MOVE_INSTANCE,
-        &[
-            command.tenant(),
-            Value::Uuid(instance.id),
-            Value::Text(&instance.state),
-            Value::Bigint(instance.revision),
-            Value::Int(instance.material_version),
-            Value::Bigint(before.work),
-            Value::Text(now.state),
-            Value::Bigint(now.revision),
-            Value::Int(now.round),
-            Value::Int(material_version),
-            Value::Bool(now.closed),
-            Value::Bigint(now.entered_revision),
-            Value::Bigint(now.work),
-        ],
-    );
-    moved.count() == 1
+    store::move_instance(command.spi, &command.caller.tenant, before, &now)
 }
 
 /// The same into another version of its definition.
@@ -123,16 +110,6 @@ pub fn move_to_version(
         ],
     );
     moved.count() == 1
-}
-
-/// An instance's row as it will be.
-struct Row<'a> {
-    state: &'a str,
-    revision: i64,
-    round: i32,
-    closed: bool,
-    entered_revision: i64,
-    work: i64,
 }
 
 /// Where a plan is carried out.
@@ -201,20 +178,16 @@ pub fn complete_task(
     revision: i64,
     at: Time,
 ) -> Result<(), Failure> {
-    let completed = command.spi.run(
-        &statements::COMPLETE_TASK,
-        &[
-            command.tenant(),
-            Value::Uuid(verdict.task),
-            Value::Bigint(revision),
-            Value::Time(at),
-            Value::Text(verdict.event),
-            Value::optional(verdict.in_favour, Value::Bool),
-            Value::Text(&command.caller.actor),
-            Value::optional(verdict.on_behalf_of, Value::Text),
-        ],
-    );
-    if completed.count() != 1 {
+    let completion = Completion {
+        event: verdict.event,
+        in_favour: verdict.in_favour,
+        actor: &command.caller.actor,
+        on_behalf_of: verdict.on_behalf_of,
+        revision,
+        at,
+    };
+    let (spi, tenant) = (command.spi, &command.caller.tenant);
+    if !store::complete_task(spi, tenant, verdict.task, &completion)? {
         return Err(trigger_interfered(
             "a trigger kept a task from being completed",
         ));
@@ -262,6 +235,28 @@ pub fn close_tasks(
     Ok(())
 }
 
+/// What the server itself knows of the session: the same as the defaults of the columns say, which
+/// are dearer to evaluate.
+struct Witness {
+    session_role: String,
+    outer_role: Option<String>,
+    application_name: Option<String>,
+    client_addr: Option<Address>,
+}
+
+impl Witness {
+    fn of_session() -> Result<Witness, Report> {
+        let (session, outer) = (backend::session_role(), backend::outer_role());
+        let set_role = (outer != session).then(|| backend::role_name(outer));
+        Ok(Witness {
+            session_role: backend::role_name(session)?,
+            outer_role: set_role.transpose()?,
+            application_name: backend::setting_of_others(c"application_name")?,
+            client_addr: Address::of_client(),
+        })
+    }
+}
+
 /// Writes the history and outbox rows of a plan.
 pub fn record(
     command: &Command<'_>,
@@ -269,6 +264,7 @@ pub fn record(
     plan: &Plan,
     remarks: Remarks<'_>,
 ) -> Result<(), Failure> {
+    let witness = Witness::of_session()?;
     for (index, step) in plan.steps.iter().enumerate() {
         let revision = scene.revision + 1 + index as i64;
         // What the caller said belongs to the step the caller asked for.
@@ -277,7 +273,7 @@ pub fn record(
         } else {
             Remarks::default()
         };
-        record_step(command, scene, step, revision, said)?;
+        record_step(command, scene, step, revision, said, &witness)?;
     }
     Ok(())
 }
@@ -288,6 +284,7 @@ fn record_step(
     step: &Step,
     revision: i64,
     remarks: Remarks<'_>,
+    witness: &Witness,
 ) -> Result<(), Failure> {
     let states = &scene.definition.machine.states;
     let from_state = step.from.map(|from| states[from].name.as_str());
@@ -296,7 +293,7 @@ fn record_step(
     let event = Value::optional(step.event.as_deref(), Value::Text);
     let decision = Value::optional(step.decision.map(Decision::as_str), Value::Text);
     let payload = Value::optional(remarks.payload, Value::Jsonb);
-    let written = command.spi.run(
+    let written = command.spi.insert(
         &statements::INSERT_HISTORY,
         &[
             command.tenant(),
@@ -320,9 +317,13 @@ fn record_step(
             Value::optional(remarks.on_behalf_of, Value::Text),
             Value::optional(remarks.lease, |lease| Value::Text(&lease.key)),
             Value::optional(remarks.lease, |lease| Value::Bigint(lease.fence)),
+            Value::Text(&witness.session_role),
+            Value::optional(witness.outer_role.as_deref(), Value::Text),
+            Value::optional(witness.application_name.as_deref(), Value::Text),
+            Value::optional(witness.client_addr.as_ref(), Value::Address),
         ],
     );
-    if written.count() != 1 {
+    if !written {
         return Err(trigger_interfered("a trigger kept a history row out"));
     }
     let origin = Origin {
@@ -343,22 +344,32 @@ fn record_step(
         payload: remarks.payload,
     };
     let image = event::image(step, &circumstances);
-    let trace = settings::traceparent()?;
-    let published = command.spi.run(
+    let trace = event::trace(remarks.payload)?;
+    let id = Value::Uuid(Uuid::now_v7());
+    let published = command.spi.insert(
         &statements::INSERT_OUTBOX,
         &[
             command.tenant(),
-            Value::Uuid(Uuid::now_v7()),
+            id.clone(),
             Value::Text(&scene.definition.name),
-            Value::Uuid(scene.instance),
+            Value::Text(&scene.instance.to_string()),
             Value::Text(event::name(step)),
             Value::Jsonb(&image),
             Value::Bigint(revision),
             Value::Time(scene.at),
             Value::optional(trace.as_deref(), Value::Text),
         ],
+    ) && command.spi.insert(
+        &statements::INSERT_OUTBOX_QUEUE,
+        &[
+            command.tenant(),
+            Value::Uuid(scene.instance),
+            Value::Bigint(revision),
+            id,
+            Value::Time(scene.at),
+        ],
     );
-    if published.count() != 1 {
+    if !published {
         return Err(trigger_interfered("a trigger kept an outbox row out"));
     }
     wake_consumers(command);
@@ -380,6 +391,7 @@ pub fn open_tasks(
     plan: &Plan,
 ) -> Result<Vec<Uuid>, Failure> {
     timer::set(command, scene, plan)?;
+    queue::follow(command, scene, plan)?;
     let rest = &scene.definition.machine.states[plan.rest()];
     let Some(task) = &rest.task else {
         return Ok(Vec::new());
@@ -400,28 +412,30 @@ pub fn open_task(
 ) -> Result<Uuid, Failure> {
     let rest = &scene.definition.machine.states[plan.rest()];
     let id = Uuid::now_v7();
-    let due = task.due.as_deref();
-    let due_from = due.map(|_| clock::at(scene.at)).transpose()?;
-    let opened = command.spi.run(
-        &statements::INSERT_TASK,
-        &[
-            command.tenant(),
-            Value::Uuid(id),
-            Value::Uuid(scene.instance),
-            Value::Text(&seat.name),
-            Value::Text(&rest.name),
-            Value::Int(plan.round),
-            Value::Int(scene.material_version),
-            Value::Texts(&seat.roles),
-            Value::Bool(seat.veto),
-            Value::Bool(task.one_vote_each),
-            Value::Bigint(plan.revision),
-            Value::Time(scene.at),
-            Value::optional(due, Value::Text),
-            Value::optional(due_from, Value::Time),
-        ],
-    );
-    if opened.count() != 1 {
+    let mut values = vec![
+        command.tenant(),
+        Value::Uuid(id),
+        Value::Uuid(scene.instance),
+        Value::Text(&seat.name),
+        Value::Text("OPEN"),
+        Value::Text(&rest.name),
+        Value::Int(plan.round),
+        Value::Int(scene.material_version),
+        Value::Texts(&seat.roles),
+        Value::Bool(seat.veto),
+        Value::Bool(task.one_vote_each),
+        Value::Bigint(plan.revision),
+        Value::Time(scene.at),
+    ];
+    let opened = match &task.due {
+        None => command.spi.insert(&statements::INSERT_TASK, &values),
+        Some(due) => {
+            values.extend([Value::Text(due), Value::Time(clock::at(scene.at)?)]);
+            let inserted = command.spi.run(&statements::INSERT_TASK_DUE, &values);
+            inserted.count() == 1
+        }
+    };
+    if !opened {
         return Err(trigger_interfered("a trigger kept a task out"));
     }
     Ok(id)

@@ -7,8 +7,9 @@ use std::ptr;
 
 use pgrx::pg_sys::{self, JsonbIteratorToken, jbvType};
 
+use super::report::Report;
 use super::text;
-use super::value::Jsonb;
+use super::value::{self, Jsonb, Value};
 
 /// What a key of an object holds.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +74,7 @@ pub fn object(parts: &[(&'static str, Part<'_>)]) -> Jsonb {
         for (key, part) in parts {
             let mut name = string(key.as_bytes());
             push(&mut state, JsonbIteratorToken::WJB_KEY, &mut name);
-            let mut value = value(part);
+            let mut value = leaf(part);
             push(&mut state, JsonbIteratorToken::WJB_VALUE, &mut value);
         }
         let object = push(
@@ -87,6 +88,20 @@ pub fn object(parts: &[(&'static str, Part<'_>)]) -> Jsonb {
         pg_sys::MemoryContextSwitchTo(previous);
         pg_sys::MemoryContextReset(scratch);
         image
+    }
+}
+
+/// The text of a key's value, as `->>` gives it; `None` if there is none.
+pub fn field(document: &Jsonb, key: &str) -> Result<Option<String>, Report> {
+    let arguments = [
+        Some(Value::Jsonb(document).to_datum().0),
+        Some(Value::Text(key).to_datum().0),
+    ];
+    // SAFETY: jsonb_object_field_text takes a jsonb and a text, and gives a text or NULL.
+    unsafe {
+        pgrx::direct_function_call_as_datum(pg_sys::jsonb_object_field_text, &arguments)
+            .map(|datum| value::read_text(datum))
+            .transpose()
     }
 }
 
@@ -105,7 +120,7 @@ unsafe fn string(bytes: &[u8]) -> pg_sys::JsonbValue {
 
 /// # Safety
 /// As for [`string`].
-unsafe fn value(part: &Part<'_>) -> pg_sys::JsonbValue {
+unsafe fn leaf(part: &Part<'_>) -> pg_sys::JsonbValue {
     // SAFETY: a JsonbValue is plain data; the variant that the type names is filled in. The binary
     // variant points at the document's container, behind the header of its varlena.
     unsafe {
@@ -122,7 +137,7 @@ unsafe fn value(part: &Part<'_>) -> pg_sys::JsonbValue {
                 value.val.numeric = pg_sys::int64_to_numeric(*number);
             }
             Part::Document(document) => {
-                let (datum, _) = super::value::Value::Jsonb(document).to_datum();
+                let (datum, _) = Value::Jsonb(document).to_datum();
                 let image = datum.cast_mut_ptr::<u8>();
                 value.type_ = jbvType::jbvBinary;
                 value.val.binary.len = (document.image().len() - pg_sys::VARHDRSZ) as c_int;

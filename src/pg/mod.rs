@@ -7,6 +7,7 @@ pub mod append_only;
 pub mod backend;
 pub mod call;
 pub mod cluster;
+pub mod direct;
 pub mod entry;
 pub mod guard;
 pub mod installation;

@@ -3,9 +3,11 @@
 //! A look-up by key gets a generic plan from the first call, kept for the life of the backend;
 //! PostgreSQL itself plans it again when a table under it changes.
 
-use std::ffi::{CString, c_char};
+use std::cell::Cell;
+use std::ffi::{CStr, CString, c_char};
 use std::marker::PhantomData;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -13,6 +15,7 @@ use uuid::Uuid;
 use workflow_core::sqlstate::SqlState;
 
 use super::backend;
+use super::direct::{self, Column, Open, Purpose, Table};
 use super::report::Report;
 use super::value::{self, Jsonb, Time, Value};
 
@@ -83,9 +86,53 @@ impl Statement {
     }
 }
 
+/// A statement that adds one row with the given columns, for which there is a short cut (see
+/// [`direct`]).
+pub struct Insert {
+    table: Table,
+    statement: OnceLock<Statement>,
+}
+
+impl Insert {
+    /// Describes it by the table's name, in the schema workflow, and the columns that are given.
+    pub const fn new(name: &'static CStr, columns: &'static [Column]) -> Insert {
+        let table = Table {
+            name,
+            columns,
+            index: None,
+        };
+        Insert {
+            table,
+            statement: OnceLock::new(),
+        }
+    }
+
+    /// The statement, as long as the backend lives.
+    fn statement(&self) -> &Statement {
+        self.statement.get_or_init(|| {
+            let columns = self.table.columns;
+            let names: Vec<&str> = columns.iter().map(Column::name).collect();
+            let (types, casts): (Vec<Oid>, Vec<_>) = columns.iter().map(Column::types).unzip();
+            let cast = |(index, cast): (usize, &Option<&str>)| match cast {
+                Some(of) => format!("${}::workflow.{of}", index + 1),
+                None => format!("${}", index + 1),
+            };
+            let values: Vec<String> = casts.iter().enumerate().map(cast).collect();
+            let sql = format!(
+                "INSERT INTO workflow.{} ({}) VALUES ({})",
+                self.table.name.to_str().expect("an ASCII name"),
+                names.join(", "),
+                values.join(", ")
+            );
+            Statement::new(sql.leak(), types.leak())
+        })
+    }
+}
+
 /// A connection to SPI for the length of one call.
 pub struct Spi {
     read_only: bool,
+    direct: Cell<bool>,
 }
 
 impl Spi {
@@ -99,7 +146,34 @@ impl Spi {
             pg_sys::SPI_OK_CONNECT as i32,
             "SPI_connect failed"
         );
-        Spi { read_only }
+        let direct = Cell::new(false);
+        Spi { read_only, direct }
+    }
+
+    /// Lets rows be read and written without the executor, where that is sound. Readers go by SQL:
+    /// they see the snapshot of the calling query.
+    pub fn allow_direct(&self, allowed: bool) {
+        self.direct.set(allowed && !self.read_only);
+    }
+
+    /// A table, where it may be used directly.
+    pub fn open(&self, table: &'static Table, purpose: Purpose) -> Option<Open> {
+        if self.direct.get() {
+            direct::open(table, purpose)
+        } else {
+            None
+        }
+    }
+
+    /// Adds one row; false if a trigger kept it out.
+    pub fn insert(&self, insert: &'static Insert, values: &[Value<'_>]) -> bool {
+        match self.open(&insert.table, Purpose::Insert) {
+            Some(table) => {
+                table.insert(values);
+                true
+            }
+            None => self.run(insert.statement(), values).count() == 1,
+        }
     }
 
     /// Whether this connection is a reader's.
@@ -312,6 +386,11 @@ macro_rules! column {
 }
 
 impl Row {
+    /// A row of these values.
+    pub(super) fn new(values: Vec<Datum>, nulls: Vec<bool>) -> Row {
+        Row { values, nulls }
+    }
+
     column!(/// A boolean.
         bool, opt_bool, bool, |datum| Ok(datum.value() != 0));
     column!(/// An int.

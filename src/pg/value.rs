@@ -37,6 +37,8 @@ pub enum Value<'a> {
     Jsonb(&'a Jsonb),
     /// jsonb from its text
     Json(&'a str),
+    /// inet
+    Address(&'a Address),
     /// An array of values of one type, NULLs among them
     Array(Element, Vec<Value<'a>>),
 }
@@ -88,6 +90,24 @@ pub struct Interval([u8; 16]);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jsonb(Vec<u8>);
 
+/// inet, as PostgreSQL stores it; never looked into by Rust.
+#[derive(Clone, Debug)]
+pub struct Address(Vec<u8>);
+
+impl Address {
+    /// That of the client; `None` for a local socket.
+    pub fn of_client() -> Option<Address> {
+        // SAFETY: inet_client_addr takes no argument and gives an inet, which is a plain varlena
+        // that states its size, or NULL.
+        unsafe {
+            let datum = pgrx::direct_function_call_as_datum(pg_sys::inet_client_addr, &[])?;
+            let plain = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
+            let image = std::slice::from_raw_parts(plain.cast::<u8>(), pgrx::varsize(plain));
+            Some(Address(image.to_vec()))
+        }
+    }
+}
+
 impl<'a> Value<'a> {
     /// NULL for `None`.
     pub fn optional<T>(value: Option<T>, wrap: impl FnOnce(T) -> Value<'a>) -> Value<'a> {
@@ -120,6 +140,7 @@ impl<'a> Value<'a> {
             }
             Value::Jsonb(value) => raw_varlena(&value.0),
             Value::Json(value) => json(value),
+            Value::Address(value) => raw_varlena(&value.0),
         };
         (datum, false)
     }

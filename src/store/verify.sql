@@ -99,6 +99,11 @@ WITH i AS (
       FROM workflow.timers r
      WHERE ($1 IS NULL OR r.tenant_id OPERATOR(pg_catalog.=) $1)
        AND ($2 IS NULL OR r.instance_id OPERATOR(pg_catalog.=) $2)
+), wi AS (
+    SELECT *
+      FROM workflow.work_items k
+     WHERE ($1 IS NULL OR k.tenant_id OPERATOR(pg_catalog.=) $1)
+       AND ($2 IS NULL OR k.instance_id OPERATOR(pg_catalog.=) $2)
 ), x AS (
     SELECT *
       FROM workflow.outbox o
@@ -425,11 +430,65 @@ SELECT 6, 'leases_have_their_last_tenure', COALESCE(l.tenant_id, g.tenant_id), N
     ON g.tenant_id OPERATOR(pg_catalog.=) l.tenant_id AND g.key OPERATOR(pg_catalog.=) l.key
  WHERE NOT COALESCE(l.fence OPERATOR(pg_catalog.=) g.fence, false)
 UNION ALL
+SELECT 2, 'work_belongs_to_a_visit', w.tenant_id, w.instance_id,
+       pg_catalog.format('work of state %s at revision %s, which did not enter it', w.state,
+                         w.entered_revision)
+  FROM wi w
+ WHERE NOT EXISTS (SELECT FROM workflow.history e
+                    WHERE e.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+                      AND e.instance_id OPERATOR(pg_catalog.=) w.instance_id
+                      AND e.revision OPERATOR(pg_catalog.=) w.entered_revision
+                      AND e.to_state OPERATOR(pg_catalog.=) w.state)
+UNION ALL
+SELECT 2, 'work_is_in_its_queue', i.tenant_id, i.id,
+       pg_catalog.format('state %s has machine work, and revision %s is not in its queue', i.state,
+                         i.entered_revision)
+  FROM i
+  JOIN workflow.definitions d
+    ON d.id OPERATOR(pg_catalog.=) i.definition_id
+   AND (d.tenant_id OPERATOR(pg_catalog.=) i.tenant_id OR d.tenant_id OPERATOR(pg_catalog.=) '*')
+ WHERE NOT i.closed
+   AND d.spec OPERATOR(pg_catalog.#>) ARRAY['states', i.state, 'meta']
+           OPERATOR(pg_catalog.?|) '{retry,lease}'
+   AND NOT EXISTS (SELECT FROM wi w
+                    WHERE w.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+                      AND w.instance_id OPERATOR(pg_catalog.=) i.id
+                      AND w.entered_revision OPERATOR(pg_catalog.=) i.entered_revision)
+UNION ALL
+SELECT 2, 'exhausted_work_goes_where_it_should', h.tenant_id, h.instance_id,
+       pg_catalog.format('revision %s goes from %s to %s', h.revision, h.from_state, h.to_state)
+  FROM h
+  JOIN i ON i.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+        AND i.id OPERATOR(pg_catalog.=) h.instance_id
+  JOIN workflow.definitions p
+    ON p.id OPERATOR(pg_catalog.=) i.definition_id
+   AND (p.tenant_id OPERATOR(pg_catalog.=) i.tenant_id OR p.tenant_id OPERATOR(pg_catalog.=) '*')
+  LEFT JOIN workflow.definitions d
+    ON d.tenant_id OPERATOR(pg_catalog.=) p.tenant_id
+   AND d.name OPERATOR(pg_catalog.=) p.name
+   AND d.version OPERATOR(pg_catalog.=) h.definition_version
+ WHERE h.step OPERATOR(pg_catalog.=) 'exhaust'::workflow.step
+   AND NOT COALESCE(d.spec OPERATOR(pg_catalog.#>>)
+                        ARRAY['states', h.from_state, 'meta', 'retry', 'exhausted']
+                    OPERATOR(pg_catalog.=) h.to_state, false)
+UNION ALL
+SELECT 6, 'work_in_hand_has_the_fence', w.tenant_id, w.instance_id,
+       pg_catalog.format('fence %s of %s, attempt %s; the lease has fence %s', w.fence, w.worker,
+                         w.attempt, COALESCE(l.fence, 0))
+  FROM wi w
+  LEFT JOIN workflow.leases l
+    ON l.tenant_id OPERATOR(pg_catalog.=) w.tenant_id
+   AND l.key OPERATOR(pg_catalog.=) pg_catalog.concat('workflow.work/', w.instance_id)
+ WHERE w.worker IS NOT NULL
+   AND NOT (COALESCE(l.fence OPERATOR(pg_catalog.=) w.fence, false)
+            AND w.attempt OPERATOR(pg_catalog.>) 0)
+UNION ALL
 SELECT 8, 'rows_belong_to_an_instance', o.tenant_id, o.instance_id,
        pg_catalog.format('%s of no instance of this tenant', o.what)
   FROM (SELECT h.tenant_id, h.instance_id, 'history' AS what FROM h
         UNION ALL SELECT t.tenant_id, t.instance_id, 'a task' FROM t
         UNION ALL SELECT m.tenant_id, m.instance_id, 'a timer' FROM m
+        UNION ALL SELECT w.tenant_id, w.instance_id, 'machine work' FROM wi w
         UNION ALL SELECT x.tenant_id, x.aggregateid::pg_catalog.uuid, 'an event' FROM x
         UNION ALL SELECT l.tenant_id, l.instance_id, 'a row of the task log' FROM workflow.task_log l
                    WHERE ($1 IS NULL OR l.tenant_id OPERATOR(pg_catalog.=) $1)

@@ -90,7 +90,8 @@ pub(super) fn submits(instance: &Instance, person: &str, world: &mut impl World)
     person == instance.started_by || world.is_author(person)
 }
 
-fn holds_one(world: &mut impl World, needed: &[String]) -> bool {
+/// Whether the actor holds one of the roles that are needed, if any are.
+pub(super) fn holds_one(world: &mut impl World, needed: &[String]) -> bool {
     needed.is_empty() || world.roles().iter().any(|role| needed.contains(role))
 }
 

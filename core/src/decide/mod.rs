@@ -28,7 +28,7 @@ pub use after::opens;
 pub use draws::{Movement, not_found, settle};
 pub use operate::{adopt, cancel, migrate};
 pub use seats::{add_seat, remove_seat, withdraw};
-pub use work::exhaust;
+pub use work::{Finish, Offer, Taken, exhaust, finish, offer};
 
 pub use timer::{Due, TIMER_ACTOR, Timer, fire};
 

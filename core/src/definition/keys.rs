@@ -24,7 +24,6 @@ pub(super) enum Place {
 const NOT_BUILT_YET: &[(Place, &str)] = &[
     (Place::Machine, "context"),
     (Place::MachineMeta, "facts"),
-    (Place::StateMeta, "retry"),
     (Place::EdgeMeta, "assign"),
 ];
 
@@ -89,7 +88,7 @@ fn accepted(place: Place, key: &str) -> Option<Shape> {
         (Place::Machine, "predictableActionArguments" | "strict") => Shape::Flag,
         (Place::MachineMeta, "concurrent" | "lock_mode") => Shape::Read,
         (Place::State, "type" | "on" | "after" | "always" | "meta") => Shape::Read,
-        (Place::StateMeta, "task" | "on_supersede" | "lease") => Shape::Read,
+        (Place::StateMeta, "task" | "on_supersede" | "lease" | "retry") => Shape::Read,
         (Place::Retry, "max_attempts" | "base_ms" | "max_ms" | "exhausted") => Shape::Read,
         (Place::Task, "seats" | "rule" | "reject" | "due") => Shape::Read,
         (Place::Task, "self_approval" | "one_vote_each") => Shape::Read,

@@ -7,7 +7,7 @@
 
 pub mod acquire;
 pub mod check;
-mod fences;
+pub mod fences;
 pub mod holder;
 
 use uuid::Uuid;
@@ -225,7 +225,8 @@ pub fn grant(
     })
 }
 
-fn secret() -> Result<Uuid, Report> {
+/// A token that nobody can guess.
+pub fn secret() -> Result<Uuid, Report> {
     let bytes = cluster::random_bytes().ok_or_else(|| {
         Report::new(
             workflow_core::sqlstate::SqlState::DATA_CORRUPTED,

@@ -4,7 +4,8 @@ use pgrx::pg_sys::{
     INT4OID as INT, JSONBOID as JSONB, TEXTOID as TEXT, TIMESTAMPTZOID as TIME, UUIDOID as UUID,
 };
 
-use crate::pg::spi::Statement;
+use crate::pg::direct::Column;
+use crate::pg::spi::{Insert, Statement};
 
 pub static FIND_APPLICATION: Statement = Statement::new(
     "SELECT a.id, a.material_version
@@ -61,10 +62,16 @@ pub static RAISE_MATERIAL_VERSION: Statement = Statement::new(
     &[TEXT, UUID, INT, INT],
 );
 
-pub static INSERT_MATERIAL: Statement = Statement::new(
-    "INSERT INTO workflow.materials (tenant_id, application_id, version, content, author, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6)",
-    &[TEXT, UUID, INT, JSONB, TEXT, TIME],
+pub static INSERT_MATERIAL: Insert = Insert::new(
+    c"materials",
+    &[
+        Column::new(c"tenant_id", TEXT),
+        Column::new(c"application_id", UUID),
+        Column::new(c"version", INT),
+        Column::new(c"content", JSONB),
+        Column::new(c"author", TEXT),
+        Column::new(c"created_at", TIME),
+    ],
 );
 
 pub static READ_MATERIAL: Statement = Statement::new(

@@ -1,35 +1,69 @@
 //! Steps that were taken, and the events that leave with them.
 
 use pgrx::pg_sys::{
-    INT4OID as INT, INT8OID as BIGINT, JSONBOID as JSONB, OIDOID as OID, TEXTOID as TEXT,
-    TIMESTAMPTZOID as TIME, UUIDOID as UUID,
+    INETOID as INET, INT4OID as INT, INT8OID as BIGINT, JSONBOID as JSONB, OIDOID as OID,
+    TEXTOID as TEXT, TIMESTAMPTZOID as TIME, UUIDOID as UUID,
 };
 
-use crate::pg::spi::Statement;
+use crate::pg::direct::Column;
+use crate::pg::spi::{Insert, Statement};
 
-pub static INSERT_HISTORY: Statement = Statement::new(
-    "INSERT INTO workflow.history (tenant_id, instance_id, revision, step, from_state, to_state,
-            event, decision, round, material_version, definition_version, task_id, actor, proof,
-            comment, payload, request_id, at, on_behalf_of, lease_key, fence)
-     VALUES ($1, $2, $3, $4::workflow.step, $5, $6, $7, $8::workflow.decision, $9, $10, $11, $12,
-            $13, $14::workflow.proof, $15, $16, $17, $18, $19, $20, $21)",
+pub static INSERT_HISTORY: Insert = Insert::new(
+    c"history",
     &[
-        TEXT, UUID, BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT, UUID, TEXT, TEXT, TEXT,
-        JSONB, TEXT, TIME, TEXT, TEXT, BIGINT,
+        Column::new(c"tenant_id", TEXT),
+        Column::new(c"instance_id", UUID),
+        Column::new(c"revision", BIGINT),
+        Column::of_enum(c"step", "step"),
+        Column::new(c"from_state", TEXT),
+        Column::new(c"to_state", TEXT),
+        Column::new(c"event", TEXT),
+        Column::of_enum(c"decision", "decision"),
+        Column::new(c"round", INT),
+        Column::new(c"material_version", INT),
+        Column::new(c"definition_version", INT),
+        Column::new(c"task_id", UUID),
+        Column::new(c"actor", TEXT),
+        Column::of_enum(c"proof", "proof"),
+        Column::new(c"comment", TEXT),
+        Column::new(c"payload", JSONB),
+        Column::new(c"request_id", TEXT),
+        Column::new(c"at", TIME),
+        Column::new(c"on_behalf_of", TEXT),
+        Column::new(c"lease_key", TEXT),
+        Column::new(c"fence", BIGINT),
+        Column::new(c"session_role", TEXT),
+        Column::new(c"outer_role", TEXT),
+        Column::new(c"application_name", TEXT),
+        Column::new(c"client_addr", INET),
     ],
 );
 
-/// The event, and that it waits to be handed to the consumers.
-pub static INSERT_OUTBOX: Statement = Statement::new(
-    "WITH event AS (
-     INSERT INTO workflow.outbox (tenant_id, id, aggregatetype, aggregateid, type, payload,
-            revision, occurred_at, tracingspancontext)
-     VALUES ($1, $2, $3, $4::pg_catalog.text, $5, $6, $7, $8,
-            COALESCE($6 OPERATOR(pg_catalog.#>>) '{payload,traceparent}', $9))
-     RETURNING tenant_id, revision, id, occurred_at)
-     INSERT INTO workflow.outbox_queue (tenant_id, instance_id, revision, id, occurred_at)
-     SELECT e.tenant_id, $4, e.revision, e.id, e.occurred_at FROM event e",
-    &[TEXT, UUID, TEXT, UUID, TEXT, JSONB, BIGINT, TIME, TEXT],
+pub static INSERT_OUTBOX: Insert = Insert::new(
+    c"outbox",
+    &[
+        Column::new(c"tenant_id", TEXT),
+        Column::new(c"id", UUID),
+        Column::new(c"aggregatetype", TEXT),
+        Column::new(c"aggregateid", TEXT),
+        Column::new(c"type", TEXT),
+        Column::new(c"payload", JSONB),
+        Column::new(c"revision", BIGINT),
+        Column::new(c"occurred_at", TIME),
+        Column::new(c"tracingspancontext", TEXT),
+    ],
+);
+
+/// That an event waits to be handed to the consumers.
+pub static INSERT_OUTBOX_QUEUE: Insert = Insert::new(
+    c"outbox_queue",
+    &[
+        Column::new(c"tenant_id", TEXT),
+        Column::new(c"instance_id", UUID),
+        Column::new(c"revision", BIGINT),
+        Column::new(c"id", UUID),
+        Column::new(c"occurred_at", TIME),
+    ],
 );
 
 /// The step that came after the revision a caller knew; its actor only for those who may read the

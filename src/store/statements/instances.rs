@@ -4,7 +4,8 @@ use pgrx::pg_sys::{
     BOOLOID as BOOL, INT4OID as INT, INT8OID as BIGINT, TEXTOID as TEXT, UUIDOID as UUID,
 };
 
-use crate::pg::spi::Statement;
+use crate::pg::direct::Column;
+use crate::pg::spi::{Insert, Statement};
 
 /// With the tasks of its present round and material, one row each. A claim that has run out leaves
 /// the task to the one who delegated it, or to everybody of the role.
@@ -68,11 +69,24 @@ pub static MOVE_INSTANCE: Statement = Statement::new(
     ],
 );
 
-pub static INSERT_INSTANCE: Statement = Statement::new(
-    "INSERT INTO workflow.instances (tenant_id, id, application_id, definition_id, definition, state,
-            revision, work, round, material_version, entered_revision, concurrent, closed, started_by)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $12, $13)",
-    &[TEXT, UUID, UUID, UUID, TEXT, TEXT, BIGINT, INT, INT, BIGINT, BOOL, BOOL, TEXT],
+pub static INSERT_INSTANCE: Insert = Insert::new(
+    c"instances",
+    &[
+        Column::new(c"tenant_id", TEXT),
+        Column::new(c"id", UUID),
+        Column::new(c"application_id", UUID),
+        Column::new(c"definition_id", UUID),
+        Column::new(c"definition", TEXT),
+        Column::new(c"state", TEXT),
+        Column::new(c"revision", BIGINT),
+        Column::new(c"work", BIGINT),
+        Column::new(c"round", INT),
+        Column::new(c"material_version", INT),
+        Column::new(c"entered_revision", BIGINT),
+        Column::new(c"concurrent", BOOL),
+        Column::new(c"closed", BOOL),
+        Column::new(c"started_by", TEXT),
+    ],
 );
 
 /// Open instances of an application in lock order.

@@ -93,7 +93,7 @@ pub static LOCK_CLOSED_INSTANCES: Statement = Statement::new(
 );
 
 /// Rows that belong to instances, each with the table whose guard lets the statement through.
-pub static PURGE_ROWS: [(&str, Statement); 6] = [
+pub static PURGE_ROWS: [(&str, Statement); 9] = [
     (
         "refusals",
         Statement::new(
@@ -118,6 +118,38 @@ pub static PURGE_ROWS: [(&str, Statement); 6] = [
             "DELETE FROM workflow.timers t
               WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
                 AND t.instance_id OPERATOR(pg_catalog.=) ANY ($2)",
+            &[TEXT, UUIDS],
+        ),
+    ),
+    (
+        "work_items",
+        Statement::new(
+            "DELETE FROM workflow.work_items w
+              WHERE w.tenant_id OPERATOR(pg_catalog.=) $1
+                AND w.instance_id OPERATOR(pg_catalog.=) ANY ($2)",
+            &[TEXT, UUIDS],
+        ),
+    ),
+    // Ids are not given out again, so nobody asks for the next fence of such a key.
+    (
+        "leases",
+        Statement::new(
+            "DELETE FROM workflow.leases l
+              WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
+                AND l.key OPERATOR(pg_catalog.=) ANY (ARRAY(
+                    SELECT pg_catalog.concat('workflow.work/', k.id)
+                      FROM pg_catalog.unnest($2) k (id)))",
+            &[TEXT, UUIDS],
+        ),
+    ),
+    (
+        "lease_log",
+        Statement::new(
+            "DELETE FROM workflow.lease_log g
+              WHERE g.tenant_id OPERATOR(pg_catalog.=) $1
+                AND g.key OPERATOR(pg_catalog.=) ANY (ARRAY(
+                    SELECT pg_catalog.concat('workflow.work/', k.id)
+                      FROM pg_catalog.unnest($2) k (id)))",
             &[TEXT, UUIDS],
         ),
     ),

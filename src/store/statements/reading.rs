@@ -48,6 +48,14 @@ pub static EXPLAIN: Statement = Statement::survey(
                       AND m.instance_id OPERATOR(pg_catalog.=) i.id
                       AND m.entered_revision OPERATOR(pg_catalog.=) i.entered_revision
                       AND NOT i.closed),
+        'work', (SELECT pg_catalog.jsonb_build_object(
+                            'attempt', w.attempt, 'available_at', w.available_at, 'worker', w.worker,
+                            'error', w.error, 'exhausted_at', w.exhausted_at)
+                   FROM workflow.work_items w
+                  WHERE w.tenant_id OPERATOR(pg_catalog.=) i.tenant_id
+                    AND w.instance_id OPERATOR(pg_catalog.=) i.id
+                    AND w.entered_revision OPERATOR(pg_catalog.=) i.entered_revision
+                    AND NOT i.closed),
         'refusals', (SELECT COALESCE(pg_catalog.jsonb_agg(r.refusal), '[]'::pg_catalog.jsonb)
                        FROM (SELECT pg_catalog.jsonb_build_object('at', f.at, 'actor', f.actor,
                                         'command', f.command, 'code', f.code,

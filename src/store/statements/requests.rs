@@ -4,7 +4,8 @@ use pgrx::pg_sys::{
     BYTEAOID as BYTEA, JSONBOID as JSONB, TEXTOID as TEXT, TIMESTAMPTZOID as TIME, UUIDOID as UUID,
 };
 
-use crate::pg::spi::Statement;
+use crate::pg::direct::Column;
+use crate::pg::spi::{Insert, Statement};
 
 pub static READ_REQUEST: Statement = Statement::new(
     "SELECT r.fingerprint, r.outcome
@@ -22,11 +23,19 @@ pub static INSERT_REQUEST: Statement = Statement::new(
     &[TEXT, TEXT, TEXT, BYTEA, JSONB, TIME],
 );
 
-pub static INSERT_REFUSAL: Statement = Statement::new(
-    "INSERT INTO workflow.refusals (tenant_id, id, at, command, code, reason, instance_id,
-            application_id, task_id, actor, detail)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+pub static INSERT_REFUSAL: Insert = Insert::new(
+    c"refusals",
     &[
-        TEXT, UUID, TIME, TEXT, TEXT, TEXT, UUID, UUID, UUID, TEXT, JSONB,
+        Column::new(c"tenant_id", TEXT),
+        Column::new(c"id", UUID),
+        Column::new(c"at", TIME),
+        Column::new(c"command", TEXT),
+        Column::new(c"code", TEXT),
+        Column::new(c"reason", TEXT),
+        Column::new(c"instance_id", UUID),
+        Column::new(c"application_id", UUID),
+        Column::new(c"task_id", UUID),
+        Column::new(c"actor", TEXT),
+        Column::new(c"detail", JSONB),
     ],
 );

@@ -5,7 +5,8 @@ use pgrx::pg_sys::{
     TEXTOID as TEXT, TIMESTAMPTZOID as TIME, UUIDOID as UUID,
 };
 
-use crate::pg::spi::Statement;
+use crate::pg::direct::Column;
+use crate::pg::spi::{Insert, Statement};
 
 /// For a page: everything about a task that its reader may act on.
 pub static OPEN_TASKS: Statement = Statement::new(
@@ -23,21 +24,40 @@ pub static OPEN_TASKS: Statement = Statement::new(
     &[TEXT, UUID],
 );
 
-/// The due date belongs to the entry into the state: a task that is opened later in the round gets
-/// the one of those before it.
-pub static INSERT_TASK: Statement = Statement::new(
+pub static INSERT_TASK: Insert = Insert::new(
+    c"tasks",
+    &[
+        Column::new(c"tenant_id", TEXT),
+        Column::new(c"id", UUID),
+        Column::new(c"instance_id", UUID),
+        Column::new(c"seat", TEXT),
+        Column::of_enum(c"status", "task_status"),
+        Column::new(c"state", TEXT),
+        Column::new(c"round", INT),
+        Column::new(c"material_version", INT),
+        Column::new(c"roles", TEXTS),
+        Column::new(c"veto", BOOL),
+        Column::new(c"one_vote_each", BOOL),
+        Column::new(c"opened_revision", BIGINT),
+        Column::new(c"opened_at", TIME),
+    ],
+);
+
+/// The same with a due date. It belongs to the entry into the state: a task that is opened later in
+/// the round gets the one of those before it.
+pub static INSERT_TASK_DUE: Statement = Statement::new(
     "INSERT INTO workflow.tasks (tenant_id, id, instance_id, seat, status, state, round,
             material_version, roles, veto, one_vote_each, opened_revision, opened_at, due_at)
-     VALUES ($1, $2, $3, $4, 'OPEN'::workflow.task_status, $5, $6, $7, $8, $9, $10, $11, $12,
-             CASE WHEN $13 IS NOT NULL THEN COALESCE(
+     VALUES ($1, $2, $3, $4, $5::workflow.task_status, $6, $7, $8, $9, $10, $11, $12, $13,
+             COALESCE(
                  (SELECT pg_catalog.min(o.due_at)
                     FROM workflow.tasks o
                    WHERE o.tenant_id OPERATOR(pg_catalog.=) $1
                      AND o.instance_id OPERATOR(pg_catalog.=) $3
-                     AND o.round OPERATOR(pg_catalog.=) $6),
-                 $14 OPERATOR(pg_catalog.+) $13::pg_catalog.interval) END)",
+                     AND o.round OPERATOR(pg_catalog.=) $7),
+                 $15 OPERATOR(pg_catalog.+) $14::pg_catalog.interval))",
     &[
-        TEXT, UUID, UUID, TEXT, TEXT, INT, INT, TEXTS, BOOL, BOOL, BIGINT, TIME, TEXT, TIME,
+        TEXT, UUID, UUID, TEXT, TEXT, TEXT, INT, INT, TEXTS, BOOL, BOOL, BIGINT, TIME, TEXT, TIME,
     ],
 );
 

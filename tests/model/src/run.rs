@@ -10,6 +10,7 @@ use crate::call::{Connection, connect, explain};
 use crate::command::WORK_OF_INSTANCE;
 use crate::consumer::{self, Amount};
 use crate::generate::Generator;
+use crate::jobs;
 use crate::library::Library;
 use crate::model::Model;
 use crate::report::{Summary, trace};
@@ -25,6 +26,8 @@ const COMMANDS: usize = 120;
 
 /// The part of the time that consumers get: one in so many.
 const CONSUMERS_SHARE: u32 = 8;
+/// The part that machine work gets.
+const JOBS_SHARE: u32 = 8;
 
 /// The part of the time that holders of leases get.
 const LEASES_SHARE: u32 = 8;
@@ -52,6 +55,10 @@ pub fn run(options: &Options) -> Result<usize, (usize, String)> {
             result
                 .and_then(|()| leases(options, &database, whole / LEASES_SHARE, &mut passed))
                 .and_then(|()| consumers(options, &database, &time, &mut passed))
+                .and_then(|()| {
+                    passed += jobs::run(&database, options.seed, whole / JOBS_SHARE)?;
+                    Ok(())
+                })
         }
     };
     drop(control);
@@ -145,7 +152,7 @@ fn rounds(
     }
     let mut verifying = Duration::ZERO;
     let until = Duration::from_secs(options.seconds);
-    let until = until - until / CONSUMERS_SHARE - until / LEASES_SHARE;
+    let until = until - until / CONSUMERS_SHARE - until / JOBS_SHARE - until / LEASES_SHARE;
     let mut number = 0;
     while number == 0 || epoch.elapsed() < until {
         number += 1;

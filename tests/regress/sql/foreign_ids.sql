@@ -4,6 +4,9 @@ SELECT * FROM wf_define(wf_export('review'), tenant => 'foreign');
 SELECT o.instance_id AS i, o.application_id AS a, o.task_ids[1] AS k FROM wf_start('review', 'foreign', '{}', tenant => 'foreign', request_id => 'foreign-key') o \gset
 SELECT o.applied FROM wf_outbox_subscribe('foreign', true, tenant => 'foreign') o;
 SELECT l.acquired FROM wf_lease_acquire('foreign', 60000, tenant => 'foreign') l;
+SELECT * FROM wf_define(jsonb_set(wf_export('lamp'), '{id}', '"foreign-lamp"'), tenant => 'foreign');
+SELECT t.see(o) FROM wf_start('foreign-lamp', 'foreign-work', '{}', tenant => 'foreign') o;
+SELECT w.instance_id AS w, w.fence AS f FROM wf_work_take('foreign-lamp', 'OFF', 'PRESS', 'foreign', tenant => 'foreign') w \gset
 CREATE TEMP TABLE call (n serial, command text);
 INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_transition(%1$L, 'NO', 'NONE', 7, 7)$$),
     ($$wf_transition_many(jsonb_build_array(jsonb_build_object('instance', %1$L, 'from_state', 'SUBMITTED', 'to_state', 'APPROVED', 'expected_revision', 1, 'material_version', 1)))$$),
@@ -15,6 +18,7 @@ INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED'
     ($$wf_task_release(%3$L)$$), ($$wf_task_assign(%3$L, 'bob')$$), ($$wf_task_delegate(%3$L, 'bob')$$), ($$wf_task_transfer(%3$L, 'bob')$$), ($$wf_worklist(after => %3$L, overdue_first => true)$$),
     ($$wf_cancel(%1$L, 'x', 1)$$), ($$wf_cancel(%1$L, 'x', 7, on_refusal => 'return')$$),
     ($$wf_lease_inspect('foreign')$$), ($$wf_lease_renew('foreign', %1$L, 1000)$$), ($$wf_lease_release('foreign', %1$L)$$),
+    ($$wf_work_finish(%5$L, %4$L, 'PRESS')$$), ($$wf_work_finish(%5$L, 7, 'NONE', on_refusal => 'return')$$), ($$wf_work_fail(%5$L, %4$L, 'x')$$), ($$wf_work_extend(%5$L, %4$L, 1000)$$), ($$wf_work_give_back(%5$L, %4$L)$$), ($$wf_work_take('foreign-lamp', 'OFF', 'PRESS', 'w')$$),
     ($$wf_outbox_claim('foreign')$$), ($$wf_outbox_ack('foreign', %1$L, ARRAY[%2$L]::uuid[], on_refusal => 'return')$$), ($$wf_outbox_unsubscribe('foreign')$$),
     ($$wf_supersede_material(%2$L, 1, '{}')$$), ($$wf_supersede_material(%2$L, 7, '{}')$$), ($$wf_supersede_material(%2$L, 1, '{}', on_refusal => 'return')$$);
 CREATE FUNCTION pg_temp.whole(command text) RETURNS text LANGUAGE plpgsql AS $$
@@ -28,12 +32,12 @@ EXCEPTION WHEN OTHERS THEN
     RETURN concat_ws(chr(10), SQLSTATE, m, d, h, n);
 END
 $$;
-SELECT n, command, pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid)) = pg_temp.whole(format(command, gen_random_uuid(), gen_random_uuid(), gen_random_uuid())) AS same,
-       left(t.refusal('SELECT ' || format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid)), 15) AS refusal
+SELECT n, command, pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid, :f, :'w'::uuid)) = pg_temp.whole(format(command, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 1, gen_random_uuid())) AS same,
+       left(t.refusal('SELECT ' || format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid, :f, :'w'::uuid)), 15) AS refusal
   FROM call ORDER BY n;
 -- nothing is locked
 BEGIN;
-SELECT count(pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid))) FROM call WHERE command NOT LIKE '%return%' AND command NOT LIKE '%try%';
+SELECT count(pg_temp.whole(format(command, :'i'::uuid, :'a'::uuid, :'k'::uuid, :f, :'w'::uuid))) FROM call WHERE command NOT LIKE '%return%' AND command NOT LIKE '%try%';
 SELECT xmax = 0 AS instance_free FROM workflow.instances WHERE id = :'i';
 SELECT xmax = 0 AS application_free FROM workflow.applications WHERE id = :'a';
 SELECT xmax = 0 AS task_free FROM workflow.tasks WHERE instance_id = :'i';

@@ -7,6 +7,9 @@ SELECT t.open_panel('nulls', 'nulls-panel', 'ann');
 SELECT o.applied FROM wf_member_set('nulls-member', '{}') o;
 SELECT o.applied FROM wf_resource_set('nulls', 7) o;
 SELECT o.applied FROM wf_outbox_subscribe('nulls') o;
+SELECT d.version FROM wf_define('{"id": "nulls-job", "initial": "READY", "states": {"READY": {"meta": {"retry": {}}, "on": {"DONE": "DONE"}}, "DONE": {"type": "final"}}}') d;
+SELECT t.see(o) FROM wf_start('nulls-job', 'nulls-job', '{}') o;
+SELECT w.fence FROM wf_work_take('nulls-job', 'READY', 'DONE', 'w', lease_ms => 3600000) w \gset
 CREATE TEMP TABLE given (function text, argument text, value text);
 INSERT INTO given
 SELECT f, a, v FROM (VALUES
@@ -22,6 +25,7 @@ SELECT f, a, v FROM (VALUES
     ('wf_supersede_material', 'expected_material_version', '1'), ('wf_supersede_material', 'material', $$'{}'$$),
     ('wf_supersede_material', 'request_id', $$'nulls'$$),
     ('wf_lock', 'instance', format('%L', t.i('nulls'))), ('wf_lock', 'wait_ms', '0'),
+    ('wf_limit_set', 'limit_name', $$'seats'$$), ('wf_limit_set', 'value', '-1'),
     ('wf_member_set', 'member', $$'nulls-member'$$), ('wf_member_set', 'member_roles', $$'{a}'$$), ('wf_member_set', 'valid_until', $$'infinity'$$),
     ('wf_member_remove', 'member', $$'nulls-member'$$),
     ('wf_lease_acquire', 'key', $$'nulls'$$), ('wf_lease_acquire', 'ttl_ms', '1'), ('wf_lease_acquire', 'holder', $$'nulls'$$), ('wf_lease_acquire', 'wait_ms', '0'), ('wf_lease_acquire', 'request_id', $$'nulls'$$),
@@ -29,6 +33,11 @@ SELECT f, a, v FROM (VALUES
     ('wf_lease_steal', 'key', $$'nulls'$$), ('wf_lease_steal', 'ttl_ms', '1'), ('wf_lease_steal', 'reason', $$'nulls'$$),
     ('wf_lease_renew', 'key', $$'nulls'$$), ('wf_lease_renew', 'token', 'gen_random_uuid()'), ('wf_lease_renew', 'ttl_ms', '1'),
     ('wf_lease_release', 'key', $$'nulls'$$), ('wf_lease_release', 'token', 'gen_random_uuid()'), ('wf_lease_inspect', 'key', $$'nulls'$$),
+    ('wf_work_take', 'definition', $$'nulls-job'$$), ('wf_work_take', 'from_state', $$'READY'$$), ('wf_work_take', 'event', $$'DONE'$$), ('wf_work_take', 'worker', $$'w'$$), ('wf_work_take', 'limit_rows', '1'), ('wf_work_take', 'lease_ms', '1000'),
+    ('wf_work_finish', 'instance', format('%L', t.i('nulls-job'))), ('wf_work_finish', 'fence', :'fence'), ('wf_work_finish', 'event', $$'DONE'$$), ('wf_work_finish', 'payload', $$'{}'$$), ('wf_work_finish', 'material_version', '1'),
+    ('wf_work_fail', 'instance', format('%L', t.i('nulls-job'))), ('wf_work_fail', 'fence', :'fence'), ('wf_work_fail', 'error', $$'so'$$),
+    ('wf_work_extend', 'instance', format('%L', t.i('nulls-job'))), ('wf_work_extend', 'fence', :'fence'), ('wf_work_extend', 'lease_ms', '3600000'),
+    ('wf_work_give_back', 'instance', format('%L', t.i('nulls-job'))), ('wf_work_give_back', 'fence', :'fence'),
     ('wf_verify', 'instance', format('%L', t.i('nulls'))),
     ('wf_decide', 'task', format('%L', t.task('nulls-panel', 'a'))), ('wf_decide', 'decision', $$'APPROVE'$$), ('wf_decide', 'expected_revision', '1'),
     ('wf_decide', 'material_version', '1'), ('wf_decide', 'comment', $$'so'$$), ('wf_decide', 'payload', $$'{}'$$), ('wf_decide', 'request_id', $$'nulls'$$),
@@ -68,9 +77,9 @@ SELECT f, a, v FROM unnest('{wf_transition,wf_try_transition,wf_check}'::text[])
     ('material_version', '1'), ('event', $$'PRESS'$$), ('comment', $$'so'$$), ('payload', $$'{}'$$), ('request_id', $$'nulls'$$),
     ('lease_key', NULL), ('fence', NULL), ('wait_ms', '0')) x(a, v)
 UNION ALL
-SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_transition_many,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many,wf_activate,wf_cancel,wf_adopt,wf_migrate,wf_purge}'::text[]) f
+SELECT f, 'on_refusal', $$'raise'$$ FROM unnest('{wf_define,wf_start,wf_transition,wf_transition_many,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_work_take,wf_work_finish,wf_work_fail,wf_work_extend,wf_work_give_back,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many,wf_activate,wf_cancel,wf_adopt,wf_migrate,wf_purge,wf_limit_set}'::text[]) f
 UNION ALL
-SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_transition_many,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_lease_inspect,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many,wf_activate,wf_cancel,wf_adopt,wf_migrate,wf_purge}'::text[]) f
+SELECT f, a, v FROM unnest('{wf_define,wf_validate,wf_export,wf_start,wf_send,wf_run_due,wf_supersede_material,wf_lock,wf_member_set,wf_member_remove,wf_verify,wf_transition,wf_transition_many,wf_try_transition,wf_check,wf_decide,wf_task_claim,wf_task_release,wf_task_assign,wf_task_delegate,wf_task_transfer,wf_seat_add,wf_seat_remove,wf_withdraw,wf_worklist,wf_explain,wf_outbox_subscribe,wf_outbox_unsubscribe,wf_outbox_claim,wf_outbox_ack,wf_outbox_nack,wf_outbox_requeue,wf_outbox_skip,wf_inbox_accept,wf_lease_acquire,wf_lease_acquire_many,wf_lease_steal,wf_lease_renew,wf_lease_release,wf_lease_inspect,wf_work_take,wf_work_finish,wf_work_fail,wf_work_extend,wf_work_give_back,wf_resource_set,wf_resource_consume,wf_resource_restock,wf_resource_consume_many,wf_activate,wf_cancel,wf_adopt,wf_migrate,wf_purge,wf_limit_set}'::text[]) f
  CROSS JOIN (VALUES ('tenant', $$'default'$$), ('actor', $$'ann'$$), ('roles', $$'{}'$$), ('identity_token', NULL)) x(a, v);
 
 CREATE FUNCTION pg_temp.call(f text, missing text) RETURNS text LANGUAGE plpgsql AS $$

@@ -4,7 +4,7 @@ SELECT o.applied FROM wf_start('review', 'swallow-all', '{}') o;
 SELECT o.applied FROM wf_member_set('swallow-all', '{}') o;
 SELECT t.i('swallow-all') AS i \gset
 SELECT o.applied FROM wf_outbox_subscribe('held', true) o;
-SELECT c.claim, array_agg(c.id) AS ids FROM wf_outbox_claim('held', 1) c GROUP BY 1 \gset
+SELECT c.claim, array_agg(c.id) AS ids FROM wf_outbox_claim('held', 1, lease_ms => 600000) c GROUP BY 1 \gset
 SELECT o.applied FROM wf_outbox_subscribe('swallow') o;
 SELECT o.applied FROM wf_start('lamp', 'swallow-event', '{}') o;
 CREATE FUNCTION t.swallow_all() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
@@ -52,6 +52,7 @@ INSERT INTO given (verb, name, command) VALUES
     ('INSERT', 'outbox', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
     ('INSERT', 'definitions', $$wf_define('{"id": "swallow", "initial": "A", "states": {"A": {"type": "final"}}}')$$),
     ('UPDATE', 'definitions', $$wf_define(jsonb_set(wf_export('lamp'), '{states,OFF,on,SMASH}', '"BROKEN"'))$$),
+    ('INSERT', 'limits', $$wf_limit_set('seats', 100)$$),
     ('INSERT', 'members', $$wf_member_set('swallow-all', '{}')$$),
     ('DELETE', 'members', $$wf_member_remove('swallow-all')$$),
     ('INSERT', 'outbox_queue', $$wf_start('review', 'swallow-3', '{}')$$),
