@@ -13,7 +13,7 @@ SQL_PARTS = schema common limits definitions applications instances tasks timers
 
 export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS MODEL_ARGS FAULTS BENCH_ARGS
 
-.PHONY: all install uninstall installcheck clean demo psql test unit lint regress isolation tap model faults bench coverage mutants instructions help
+.PHONY: chaos package all install uninstall installcheck clean demo psql test unit lint regress isolation tap model faults bench coverage mutants instructions help
 
 all: ; @tools/build.sh build
 install: ; @tools/build.sh install
@@ -27,6 +27,9 @@ psql: ; @tools/cluster.sh psql $(or $(firstword $(PGVERSIONS)),18)
 
 test: ; @tools/test.sh lint unit regress isolation tap model demo
 unit lint regress isolation tap model bench: ; @tools/test.sh $@
+package: ; @tools/package.sh
+# The crash test of the TAP tests, for long.
+chaos: ; @WORKFLOW_CRASHES=$${WORKFLOW_CRASHES:-200} TESTS=006_crash tools/test.sh tap
 coverage: ; @tools/coverage.sh
 mutants: ; @tests/mutants/run
 instructions: ; @tools/instructions.sh $(firstword $(PGVERSIONS))
@@ -49,6 +52,8 @@ help:
 	@echo 'make model         the model checker of tests/model'
 	@echo 'make bench         measures beside its peers; BENCH_ARGS="--rounds N --seconds N EXPERIMENT …"'
 	@echo 'make instructions  instructions per command beside a hand-written peer, against those kept'
+	@echo 'make package       a .deb per major and a tarball, in target/package; each .deb is tried on a server'
+	@echo 'make chaos         kill -9 of a loaded server, 200 times: decisions acknowledged, lost, doubled'
 	@echo 'make coverage      line and branch coverage of the core'
 	@echo 'make mutants       broken engines, each of which the tests must notice'
 	@echo 'make clean         remove everything built or fetched'

@@ -180,6 +180,7 @@ tap() {
     local library name files=() code=0
     library=$(perl_library "$("$PG_CONFIG" --pgxs)") || return 1
     hand_over "$ROOT/tests/tap" "$WORK/tap"
+    hand_over "$ROOT/monitoring" "$WORK/tap/monitoring"
     # The modules may lie where only we can read.
     [[ $library != "$TARGET/perl"* ]] || {
         hand_over "$TARGET/perl" "$WORK/perl"
