@@ -115,10 +115,10 @@ impl Graph {
         for way in ways {
             // Which of several branches between the same states was taken, history does not tell.
             let mut taken = None;
-            if let Some(steps) = untold.get_mut(&(way.from, way.to)) {
-                if let Some(at) = steps.iter().position(|steps| steps.by == way.by) {
-                    taken = Some(revisions(steps.remove(at)));
-                }
+            if let Some(steps) = untold.get_mut(&(way.from, way.to))
+                && let Some(at) = steps.iter().position(|steps| steps.by == way.by)
+            {
+                taken = Some(revisions(steps.remove(at)));
             }
             let label = label(&way, taken);
             graph.label(&mut known, place[way.from], place[way.to], label);

@@ -35,15 +35,25 @@ pub(super) struct Places {
 /// A Bézier curve: a start with its control point, then control points with where they lead.
 #[derive(Clone, Default)]
 pub(super) struct Curve {
+    /// Which arrow it is part of.
+    pub(super) arrow: usize,
     pub(super) path: Vec<(Spot, Spot)>,
-    /// Whether its head is at the start of the path.
+    /// Whether the arrow goes along it from its end to its start.
     pub(super) reversed: bool,
+    /// Whether it leads into a state and so has a head.
+    pub(super) is_last: bool,
 }
 
 /// Font sizes by which the two kinds of text are told apart; at 1 a label's size is its number of
 /// characters and lines.
 const LABEL: usize = 1;
 const BOX: usize = 2;
+
+/// Parts of an arrow: out of its state, into the other one, or both. Labels are boxes between the
+/// two, because the library moves the text of its own labels to where it forgets how large it is.
+const OUT: &str = "out";
+const IN: &str = "in";
+const SELF: &str = "self";
 
 pub(super) fn place(plan: &Plan) -> Option<Places> {
     let quiet = std::panic::catch_unwind(|| lay_out(plan));
@@ -56,9 +66,40 @@ pub(super) fn place(plan: &Plan) -> Option<Places> {
     (drawn && sound).then_some(places)
 }
 
+fn look(font: usize) -> StyleAttr {
+    StyleAttr::new(Color::transparent(), 1, None, 0, font)
+}
+
+fn position(width: usize, height: usize, beside: f64, above: f64) -> Position {
+    let size = Point::new(width as f64, height as f64);
+    Position::new(
+        Point::zero(),
+        size,
+        Point::zero(),
+        Point::new(beside, above),
+    )
+}
+
+/// One part of arrow `i`. Its properties say so when it comes back.
+fn arrow(i: usize, part: &str, text: &str, reversed: bool) -> Arrow {
+    let ends = match reversed {
+        true => (LineEndKind::Arrow, LineEndKind::None),
+        false => (LineEndKind::None, LineEndKind::Arrow),
+    };
+    Arrow::with_properties(
+        ends.0,
+        ends.1,
+        LineStyleKind::Normal,
+        text,
+        &look(LABEL),
+        format!("{i}:{part}"),
+        &None,
+        &None,
+    )
+}
+
 fn lay_out(plan: &Plan) -> Places {
     let down = Orientation::TopToBottom;
-    let look = |font| StyleAttr::new(Color::transparent(), 1, None, 0, font);
     let mut graph = VisualGraph::new(down);
     graph.dag.set_validate(false);
     let handles: Vec<_> = plan
@@ -68,12 +109,7 @@ fn lay_out(plan: &Plan) -> Places {
         .map(|(i, (width, height))| {
             graph.add_node(Element {
                 shape: ShapeKind::Box(i.to_string()),
-                pos: Position::new(
-                    Point::zero(),
-                    Point::new(*width as f64, *height as f64),
-                    Point::zero(),
-                    Point::new(28., 36.),
-                ),
+                pos: position(*width, *height, 28., 28.),
                 look: look(BOX),
                 orientation: down,
                 properties: None,
@@ -82,43 +118,33 @@ fn lay_out(plan: &Plan) -> Places {
         .collect();
 
     let rank = ranks(plan);
-    let mut arrows: Vec<(usize, usize, bool, usize)> = plan
-        .arrows
-        .iter()
-        .enumerate()
-        .map(|(i, (from, to, _))| {
-            if rank[*from] > rank[*to] {
-                (*to, *from, true, i)
-            } else {
-                (*from, *to, false, i)
-            }
-        })
-        .collect();
-    arrows.sort_by_key(|(from, _, _, i)| (rank[*from], *i));
-    for (from, to, reversed, i) in arrows {
-        let (_, _, (width, height)) = plan.arrows[i];
-        let ends = match reversed {
-            true => (LineEndKind::Arrow, LineEndKind::None),
-            false => (LineEndKind::None, LineEndKind::Arrow),
-        };
-        let text = placeholder(i, width, height);
-        let line = LineStyleKind::Normal;
-        let arrow = Arrow::with_properties(
-            ends.0,
-            ends.1,
-            line,
-            &text,
-            &look(LABEL),
-            i.to_string(),
-            &None,
-            &None,
-        );
-        graph.add_edge(arrow, handles[from], handles[to]);
+    let mut arrows: Vec<usize> = (0..plan.arrows.len()).collect();
+    let low = |i: usize| rank[plan.arrows[i].0].min(rank[plan.arrows[i].1]);
+    arrows.sort_by_key(|i| (low(*i), *i));
+    for i in arrows {
+        let (from, to, (width, height)) = plan.arrows[i];
+        if from == to {
+            let text = placeholder(i, width, height);
+            graph.add_edge(arrow(i, SELF, &text, false), handles[from], handles[from]);
+            continue;
+        }
+        let label = graph.add_node(Element {
+            shape: ShapeKind::Box(format!("{i}:")),
+            pos: position(width, height, 12., 12.),
+            look: look(LABEL),
+            orientation: down,
+            properties: None,
+        });
+        let reversed = rank[from] > rank[to];
+        let (first, last) = if reversed { (to, from) } else { (from, to) };
+        let (above, below) = if reversed { (IN, OUT) } else { (OUT, IN) };
+        graph.add_edge(arrow(i, above, "", reversed), handles[first], label);
+        graph.add_edge(arrow(i, below, "", reversed), label, handles[last]);
     }
     let mut places = Places {
         boxes: vec![(0., 0.); plan.boxes.len()],
         labels: vec![(0., 0.); plan.arrows.len()],
-        curves: vec![Curve::default(); plan.arrows.len()],
+        curves: Vec::new(),
     };
     graph.do_it(false, false, false, &mut places);
     places
@@ -208,13 +234,17 @@ impl RenderBackend for Places {
         properties: Option<String>,
         _: &str,
     ) {
-        let number = properties.and_then(|number| number.parse::<usize>().ok());
-        if let Some(curve) = number.and_then(|number| self.curves.get_mut(number)) {
-            *curve = Curve {
-                path: path.iter().map(|(a, b)| (spot(a), spot(b))).collect(),
-                reversed: head.0,
-            };
-        }
+        let Some(properties) = properties else { return };
+        let Some((number, part)) = properties.split_once(':') else {
+            return;
+        };
+        let Ok(arrow) = number.parse() else { return };
+        self.curves.push(Curve {
+            arrow,
+            path: path.iter().map(|(a, b)| (spot(a), spot(b))).collect(),
+            reversed: head.0,
+            is_last: part != OUT,
+        });
     }
 
     fn create_clip(&mut self, _: Point, _: Point, _: usize) -> ClipHandle {

@@ -77,8 +77,20 @@ pub(super) fn write(graph: &Graph) -> Result<String, Undrawn> {
     )
     .expect(SAID);
 
-    for (arrow, curve) in graph.arrows.iter().zip(&places.curves) {
-        draw_curve(&mut svg, arrow, curve);
+    for curve in &places.curves {
+        let arrow = &graph.arrows[curve.arrow];
+        if arrow.from == arrow.to {
+            let label = places.labels[curve.arrow];
+            draw_loop(
+                &mut svg,
+                arrow,
+                places.boxes[arrow.from],
+                sizes[arrow.from],
+                label,
+            );
+        } else {
+            draw_curve(&mut svg, arrow, curve);
+        }
     }
     draw_start(&mut svg, places.boxes[0], sizes[0]);
     for (i, lines) in labels.iter().enumerate() {
@@ -164,8 +176,8 @@ fn columns(c: char) -> usize {
 /// About how wide a line is, and a little more than that.
 fn line_width((class, line): &(&str, String)) -> usize {
     let em = match *class {
-        "title" => TITLE,
-        "event" => SMALL + 1,
+        "title" => TITLE * 9 / 8,
+        "event" => (SMALL + 1) * 9 / 8,
         _ => SMALL,
     };
     let share = |c: char| match c {
@@ -225,7 +237,7 @@ fn draw_start(svg: &mut String, at: Spot, size: (usize, usize)) {
     writeln!(
         svg,
         "<path class=\"arrow\" d=\"M{x:.1} {:.1}L{x:.1} {:.1}\"/>",
-        top - ABOVE,
+        top - ABOVE + MARK,
         top - 8.
     )
     .expect(SAID);
@@ -248,6 +260,29 @@ fn draw_curve(svg: &mut String, arrow: &Arrow, curve: &Curve) {
     if curve.reversed {
         points.reverse();
     }
+    draw_path(svg, arrow, &points, curve.is_last);
+}
+
+/// From a state back to itself, on the side where its label is and through the middle of it.
+fn draw_loop(svg: &mut String, arrow: &Arrow, at: Spot, size: (usize, usize), label: Spot) {
+    let half = size.0 as f64 / 2.;
+    let side = if label.0 < at.0 {
+        at.0 - half
+    } else {
+        at.0 + half
+    };
+    let far = (label.0 - 0.25 * side) / 0.75;
+    let points = [
+        (side, at.1 - 9.),
+        (far, label.1 - 34.),
+        (far, label.1 + 34.),
+        (side, at.1 + 9.),
+    ];
+    draw_path(svg, arrow, &points, true);
+}
+
+/// Cubic Bézier curves that join.
+fn draw_path(svg: &mut String, arrow: &Arrow, points: &[Spot], has_head: bool) {
     let (tip, before) = (points[points.len() - 1], points[points.len() - 2]);
     let class = if arrow.was_taken() {
         " class=\"taken\""
@@ -270,7 +305,9 @@ fn draw_curve(svg: &mut String, arrow: &Arrow, curve: &Curve) {
         .expect(SAID);
     }
     writeln!(svg, "<g{class}><path class=\"{kind}\" d=\"{path}\"/>").expect(SAID);
-    draw_head(svg, before, tip);
+    if has_head {
+        draw_head(svg, before, tip);
+    }
     svg.push_str("</g>\n");
 }
 

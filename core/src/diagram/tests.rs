@@ -74,7 +74,7 @@ fn a_run_marks_where_it_was_and_where_it_stands() {
     let svg = render(&review(), Some(&run), Format::Svg).unwrap();
     assert_eq!(svg.matches("<g class=\"current\">").count(), 1);
     assert_eq!(svg.matches("<g class=\"visited\">").count(), 1);
-    assert_eq!(svg.matches("<g class=\"taken\"><path").count(), 2);
+    assert_eq!(svg.matches("<g class=\"taken\"><path").count(), 4);
     let dot = render(&review(), Some(&run), Format::Dot).unwrap();
     assert_eq!(dot.matches("penwidth=2.5").count(), 1);
 }
