@@ -11,6 +11,7 @@ pub mod delivery;
 pub mod diagram;
 pub mod identity;
 pub mod lease;
+pub mod limit;
 pub mod migrate;
 pub mod purge;
 pub mod query;

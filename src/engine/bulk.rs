@@ -18,6 +18,7 @@ use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, busy};
 use crate::engine::instance::{self, InProgress, Wanted, placed};
 use crate::engine::lease::check::{self, Kept, Presented};
+use crate::engine::limits;
 use crate::engine::request::{self, Fingerprint, Request};
 use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
@@ -129,8 +130,17 @@ enum Verdict {
     Replayed(Outcome),
     /// Takes this step.
     Takes(Outcome),
-    /// Refused.
-    Refused(Box<Refusal>),
+    /// Answers as a command before it in this call, which has the same request key.
+    Repeats(Outcome),
+    /// Refused; with the event that the command means, where that is known.
+    Refused(Box<Refusal>, Option<String>),
+}
+
+impl Verdict {
+    /// Refused before the definition was looked into.
+    fn refused(refusal: impl Into<Box<Refusal>>) -> Verdict {
+        Verdict::Refused(refusal.into(), None)
+    }
 }
 
 /// Carries out commands, each by itself or all or none of them; gives one fate each, in order.
@@ -171,11 +181,15 @@ fn settle(
     withheld: bool,
 ) -> Result<Fate, Failure> {
     match verdict {
-        Verdict::Takes(outcome) if withheld => Ok(Fate::Withheld(outcome)),
-        Verdict::Replayed(outcome) | Verdict::Takes(outcome) => Ok(Fate::Answered(outcome)),
-        Verdict::Refused(refusal) => {
+        Verdict::Takes(outcome) | Verdict::Repeats(outcome) if withheld => {
+            Ok(Fate::Withheld(outcome))
+        }
+        Verdict::Replayed(outcome) | Verdict::Takes(outcome) | Verdict::Repeats(outcome) => {
+            Ok(Fate::Answered(outcome))
+        }
+        Verdict::Refused(refusal, event) => {
             let wanted = Wanted {
-                event: order.event.clone(),
+                event,
                 to_state: Some(&order.to_state),
                 material_version: Some(order.material_version),
                 mode: None,
@@ -253,7 +267,7 @@ fn carry_out(
         bench.balances = Some(balances);
         verdicts = bench.judge_all(orders, keys)?;
     }
-    let refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(_));
+    let refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(..));
     if atomic && verdicts.iter().any(refused) {
         return Err(Undone::Withheld(bench.withhold(verdicts)));
     }
@@ -407,7 +421,7 @@ impl<'a> Bench<'a> {
     ) -> Result<Verdict, Failure> {
         match key {
             Key::Replay(outcome) => return Ok(Verdict::Replayed((**outcome).clone())),
-            Key::Refused(refusal) => return Ok(Verdict::Refused(refusal.clone())),
+            Key::Refused(refusal) => return Ok(Verdict::refused(refusal.clone())),
             Key::Ours(request) => {
                 if let Some(at) = self.keys_used.get(request.key()) {
                     return self.same_key(request, &before[*at]);
@@ -416,7 +430,7 @@ impl<'a> Bench<'a> {
             Key::None => {}
         }
         let Some(row) = self.rows.get(&order.instance) else {
-            return Ok(Verdict::Refused(Box::new(Refusal::not_found("instance"))));
+            return Ok(Verdict::refused(Refusal::not_found("instance")));
         };
         let lease = order
             .lease
@@ -429,8 +443,9 @@ impl<'a> Bench<'a> {
             refusal.retry_after_ms = shown.retry_after_ms;
             refusal.expected = order.expected();
             refusal.attempts = 1;
-            return Ok(Verdict::Refused(Box::new(refusal)));
+            return Ok(Verdict::refused(refusal));
         }
+        let definition = row.definition_id;
         match self.decide(order, row.clone(), key) {
             Ok(outcome) => {
                 if let Key::Ours(request) = key {
@@ -442,7 +457,10 @@ impl<'a> Bench<'a> {
             }
             Err(Failure::Refused(mut refusal)) => {
                 refusal.attempts = 1;
-                Ok(Verdict::Refused(refusal))
+                let (spi, tenant) = (self.command.spi, &self.command.caller.tenant);
+                let definition = definitions::pinned(spi, tenant, definition)?;
+                let event = decide::event_of(&definition.machine, &order.transition());
+                Ok(Verdict::Refused(refusal, event))
             }
             Err(error) => Err(error),
         }
@@ -457,9 +475,9 @@ impl<'a> Bench<'a> {
             Verdict::Takes(outcome) if same => {
                 let mut outcome = outcome.clone();
                 outcome.replayed = true;
-                Ok(Verdict::Replayed(outcome))
+                Ok(Verdict::Repeats(outcome))
             }
-            _ => Ok(Verdict::Refused(Box::new(request::mismatch(request.key())))),
+            _ => Ok(Verdict::refused(request::mismatch(request.key()))),
         }
     }
 
@@ -477,12 +495,14 @@ impl<'a> Bench<'a> {
                 outcome.material_version = Some(instance.material_version);
             }
             outcome.applied = false;
+            outcome.replayed = false;
             outcome.event = None;
             outcome.task_ids.clear();
             outcome
         };
         let verdicts = verdicts.into_iter().map(|verdict| match verdict {
             Verdict::Takes(outcome) => Verdict::Takes(withheld(outcome)),
+            Verdict::Repeats(outcome) => Verdict::Repeats(withheld(outcome)),
             other => other,
         });
         verdicts.collect()
@@ -503,6 +523,7 @@ impl<'a> Bench<'a> {
             version: row.instance.material_version,
         };
         let payload = order.payload.as_ref();
+        limits::check_document(command, payload)?;
         let lease = order.lease.as_ref();
         let lost = match lease.and_then(|lease| self.leases.get(lease)) {
             Some(Kept::Lost(why)) => Some(why.as_str()),
