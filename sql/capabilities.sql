@@ -16,6 +16,7 @@ WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('function wf_check', 'reader'),
     ('function wf_decide', 'participant'),
     ('function wf_define', 'designer'),
+    ('function wf_diagram', 'reader'),
     ('function wf_explain', 'reader'),
     ('function wf_export', 'reader'),
     ('function wf_get', 'reader'),

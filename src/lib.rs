@@ -32,6 +32,7 @@ sql_functions! {
     "wf_define" => api::define::define,
     "wf_validate" => api::define::validate,
     "wf_export" => api::define::export,
+    "wf_diagram" => api::diagram::diagram,
     "wf_activate" => api::define::activate,
     "wf_cancel" => api::cancel::cancel,
     "wf_adopt" => api::adopt::adopt,

@@ -12,6 +12,7 @@ pub mod contention;
 pub mod decide;
 pub mod definition;
 pub mod delivery;
+pub mod diagram;
 pub mod lease;
 pub mod outcome;
 pub mod refusal;

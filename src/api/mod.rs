@@ -8,6 +8,7 @@ pub mod contention;
 pub mod decide;
 pub mod define;
 pub mod delivery;
+pub mod diagram;
 pub mod identity;
 pub mod lease;
 pub mod limit;

@@ -95,5 +95,18 @@ pub static VERDICT: Statement = Statement::new(
     &[TEXT, UUID, INT],
 );
 
+/// The steps of an instance, those along the same way together, with the revisions of the first few.
+pub static STEPS_TAKEN: Statement = Statement::new(
+    "SELECT h.step::pg_catalog.text, h.from_state, h.to_state, h.event,
+            pg_catalog.array_to_string((pg_catalog.array_agg(h.revision ORDER BY h.revision))[1:4], ','),
+            pg_catalog.count(*)
+       FROM workflow.history h
+      WHERE h.tenant_id OPERATOR(pg_catalog.=) $1 AND h.instance_id OPERATOR(pg_catalog.=) $2
+        AND h.from_state IS NOT NULL
+      GROUP BY h.step, h.from_state, h.to_state, h.event
+      ORDER BY pg_catalog.min(h.revision)",
+    &[TEXT, UUID],
+);
+
 /// See `verify.sql`.
 pub static VERIFY: Statement = Statement::survey(include_str!("../verify.sql"), &[TEXT, UUID]);

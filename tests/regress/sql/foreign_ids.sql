@@ -13,7 +13,7 @@ INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED'
     ($$wf_try_transition(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$), ($$wf_check(%1$L, 'SUBMITTED', 'APPROVED', 1, 1)$$),
     ($$wf_send(%1$L, 'WITHDRAW')$$), ($$wf_send(%1$L, 'APPROVE')$$), ($$wf_send(%1$L, 'WITHDRAW', lock_mode => 'pessimistic')$$), ($$wf_send(%1$L, 'NONE', on_refusal => 'return')$$),
     ($$wf_lock(%1$L)$$), ($$wf_lock(%1$L, on_refusal => 'return')$$), ($$wf_get(%1$L)$$), ($$wf_verify(%1$L)$$),
-    ($$wf_explain(%1$L)$$), ($$wf_seat_add(%1$L, '{"name": "s"}', 1)$$), ($$wf_seat_add(%1$L, '{"name": "reviewer"}', 7)$$), ($$wf_seat_remove(%1$L, 'reviewer', 1)$$), ($$wf_withdraw(%1$L, 1)$$), ($$wf_withdraw(%1$L, 7, on_refusal => 'return')$$),
+    ($$wf_explain(%1$L)$$), ($$wf_diagram(instance => %1$L)$$), ($$wf_diagram('review', format => 'svg', instance => %1$L)$$), ($$wf_seat_add(%1$L, '{"name": "s"}', 1)$$), ($$wf_seat_add(%1$L, '{"name": "reviewer"}', 7)$$), ($$wf_seat_remove(%1$L, 'reviewer', 1)$$), ($$wf_withdraw(%1$L, 1)$$), ($$wf_withdraw(%1$L, 7, on_refusal => 'return')$$),
     ($$wf_decide(%3$L, 'APPROVE', 1, 1)$$), ($$wf_decide(%3$L, 'NONE', 7, 7)$$), ($$wf_decide(%3$L, 'APPROVE', 1, 1, on_refusal => 'return')$$), ($$wf_task_claim(%3$L)$$), ($$wf_task_claim(%3$L, 60000, on_refusal => 'return')$$),
     ($$wf_task_release(%3$L)$$), ($$wf_task_assign(%3$L, 'bob')$$), ($$wf_task_delegate(%3$L, 'bob')$$), ($$wf_task_transfer(%3$L, 'bob')$$), ($$wf_worklist(after => %3$L, overdue_first => true)$$),
     ($$wf_cancel(%1$L, 'x', 1)$$), ($$wf_cancel(%1$L, 'x', 7, on_refusal => 'return')$$),

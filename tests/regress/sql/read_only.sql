@@ -24,6 +24,7 @@ SELECT t.refusal('SELECT wf_lock(NULL)');
 SELECT g.state FROM wf_get(:'i') g;
 SELECT t.see(o) FROM wf_check(:'i', 'OFF', 'ON', 1, 1) o;
 SELECT wf_explain(:'i') ->> 'state' AS explained, (SELECT count(*) FROM wf_worklist(assignee => 'nobody at all')) AS worklist;
+SELECT length(wf_diagram(instance => :'i')) > 100 AS drawn;
 SELECT w.tenant FROM wf_whoami() w;
 SELECT count(*) FROM wf_verify();
 SELECT wf_export('lamp') ->> 'id' AS exported, (SELECT count(*) FROM wf_validate(wf_export('lamp')) v WHERE v.severity = 'error') AS errors;

@@ -43,6 +43,7 @@ my %calls = (
 	wf_adopt => q{wf_adopt('review', 'other', 'SUBMITTED', '{}')},
 	wf_migrate => q{wf_migrate('review', 1, 2)},
 	wf_purge => q{wf_purge('1 day')},
+	wf_diagram => q{wf_diagram('review')},
 	wf_explain => q{wf_explain(instance_of('case'))},
 	wf_get => q{wf_get(instance_of('case'))},
 	wf_as => q{wf_as('default', 'ann')},
