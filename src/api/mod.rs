@@ -11,6 +11,7 @@ pub mod delivery;
 pub mod identity;
 pub mod lease;
 pub mod migrate;
+pub mod overrule;
 pub mod purge;
 pub mod query;
 pub mod resource;

@@ -1,6 +1,6 @@
 //! What a decision may ask for, fetched from the server where it matters.
 
-use workflow_core::decide::{Lease, Standing, Truth, World};
+use workflow_core::decide::{Lease, Standing, Truth, World, same_person};
 
 use crate::engine::failure::Failure;
 use crate::engine::identity::Caller;
@@ -31,6 +31,14 @@ pub enum Material<'a> {
     },
 }
 
+/// Who decided in a state.
+pub struct Acted {
+    /// The state.
+    pub state: String,
+    /// Who, and for whom.
+    pub people: Vec<String>,
+}
+
 /// The server as a decision sees it. An error on the way is kept, makes every further answer the
 /// refusing one, and is raised by [`ServerWorld::finish`].
 pub struct ServerWorld<'a> {
@@ -41,6 +49,7 @@ pub struct ServerWorld<'a> {
     instance: Option<Uuid>,
     lease: Option<&'a Presented>,
     lost: Option<&'a str>,
+    earlier: Vec<Acted>,
     loaded: Option<(Jsonb, String)>,
     roles: Option<Vec<String>>,
     error: Option<Report>,
@@ -62,6 +71,7 @@ impl<'a> ServerWorld<'a> {
             instance: None,
             lease: None,
             lost: None,
+            earlier: Vec::new(),
             loaded: None,
             roles: None,
             error: None,
@@ -71,6 +81,12 @@ impl<'a> ServerWorld<'a> {
     /// The same about an instance that exists.
     pub fn about(mut self, instance: Uuid) -> ServerWorld<'a> {
         self.instance = Some(instance);
+        self
+    }
+
+    /// The same after steps that were decided in this call and are not written yet.
+    pub fn after(mut self, earlier: Vec<Acted>) -> ServerWorld<'a> {
+        self.earlier = earlier;
         self
     }
 
@@ -171,15 +187,40 @@ impl World for ServerWorld<'_> {
 
     fn is_author(&mut self, person: &str) -> bool {
         match self.material {
-            Material::New { .. } => person == self.caller.actor,
-            Material::Stored { .. } => match self.load().map(|(_, author)| author == person) {
-                Ok(is_author) => is_author,
+            Material::New { .. } => same_person(person, &self.caller.actor),
+            Material::Stored { .. } => {
+                match self.load().map(|(_, author)| same_person(author, person)) {
+                    Ok(is_author) => is_author,
+                    Err(report) => {
+                        self.error.get_or_insert(report);
+                        true
+                    }
+                }
+            }
+        }
+    }
+
+    fn deciders(&mut self, states: &[String]) -> Vec<String> {
+        let Some(instance) = self.instance else {
+            return Vec::new();
+        };
+        let earlier = self.earlier.iter();
+        let earlier = earlier.filter(|acted| states.contains(&acted.state));
+        let mut people: Vec<String> = earlier.flat_map(|acted| acted.people.clone()).collect();
+        let key = [
+            Value::Text(&self.caller.tenant),
+            Value::Uuid(instance),
+            Value::Texts(states),
+        ];
+        for row in self.spi.run(&statements::DECIDERS, &key).rows() {
+            match row.text(0) {
+                Ok(person) => people.push(person),
                 Err(report) => {
                     self.error.get_or_insert(report);
-                    true
                 }
-            },
+            }
         }
+        people
     }
 
     fn has_verdict(&mut self) -> bool {

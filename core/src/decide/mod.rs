@@ -25,8 +25,9 @@ mod work;
 mod tests;
 
 pub use after::opens;
+pub use authority::same_person;
 pub use draws::{Movement, not_found, settle};
-pub use operate::{adopt, cancel, migrate};
+pub use operate::{Override, adopt, cancel, migrate, overrule};
 pub use seats::{add_seat, remove_seat, withdraw};
 pub use work::{Finish, Offer, Taken, exhaust, finish, offer};
 
@@ -141,6 +142,9 @@ pub trait World {
     fn roles(&mut self) -> &[String];
     /// Whether this person is the author of the present material.
     fn is_author(&mut self, person: &str) -> bool;
+    /// Who has decided in these states, in whatever round and on whatever material: who gave a
+    /// verdict or a vote there or moved the instance on, and for whom.
+    fn deciders(&mut self, states: &[String]) -> Vec<String>;
     /// Whether an approval or rejection of the present material is in the history.
     fn has_verdict(&mut self) -> bool;
     /// The lease that the command presents.
@@ -184,6 +188,8 @@ pub enum StepKind {
     Migrate,
     /// Machine work failed too often.
     Exhaust,
+    /// An operator took an edge in the place of those who are asked.
+    Override,
 }
 
 impl StepKind {
@@ -197,6 +203,7 @@ impl StepKind {
             StepKind::Cancel => "cancel",
             StepKind::Migrate => "migrate",
             StepKind::Exhaust => "exhaust",
+            StepKind::Override => "override",
         }
     }
 }
