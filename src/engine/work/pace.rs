@@ -3,8 +3,9 @@
 //! What has been taken leaves dead entries at the front of the queue's index, which every look from
 //! the front passes until they are vacuumed away. And who looks for instances that no queue knows
 //! looks at all of them. Each backend therefore remembers what such a look has cost it, and does not
-//! look again before some twenty times as long. These are hints: whatever they say, a take that finds
-//! too little looks everywhere.
+//! look again before some twenty times as long. One long look may have been slow for any reason: it
+//! takes two in a row. These are hints: whatever they say, a take that finds too little in the queue
+//! looks at all of it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use crate::pg::value::Time;
 /// A look from the front that takes longer than this is too long.
 const LONG_LOOK: Duration = Duration::from_micros(300);
 /// A search for instances outside of the queue that takes longer than this is too long.
-const LONG_SEARCH: Duration = Duration::from_millis(5);
+const LONG_SEARCH: Duration = Duration::from_millis(20);
 /// How much longer than a look the pause after it is.
 const PAUSE: u32 = 20;
 /// Where states have queues, instances outside of them are exceptions.
@@ -28,6 +29,8 @@ struct Memory {
     /// Before this moment nothing was found, and until when that is good enough.
     front: Option<(Time, Instant)>,
     next_search: Option<Instant>,
+    long_look: bool,
+    long_search: bool,
 }
 
 thread_local! {
@@ -65,12 +68,18 @@ impl Pace {
 
     /// A look from the front took so long, and found this first.
     pub fn looked(&self, took: Duration, first: Option<Time>) {
-        let front = first
-            .filter(|_| took > LONG_LOOK)
-            .map(|first| (first, Instant::now() + took * PAUSE));
-        if front.is_some() || self.memory().front.is_some() {
-            self.change(|memory| memory.front = front);
+        let before = self.memory();
+        let is_long = took > LONG_LOOK;
+        if !is_long && !before.long_look {
+            return;
         }
+        let front = first
+            .filter(|_| is_long && before.long_look)
+            .map(|first| (first, Instant::now() + took * PAUSE));
+        self.change(|memory| {
+            memory.front = front;
+            memory.long_look = is_long;
+        });
     }
 
     /// Whether to search for instances outside of the queue.
@@ -82,13 +91,17 @@ impl Pace {
 
     /// A search took so long; whether the state has its queue by its definition.
     pub fn searched(&self, took: Duration, has_queue: bool) {
-        let long = (took > LONG_SEARCH).then_some(took * PAUSE);
+        let is_long = took > LONG_SEARCH;
+        let long = (is_long && self.memory().long_search).then_some(took * PAUSE);
         let pause = if has_queue {
             Some(long.unwrap_or_default().max(RARELY))
         } else {
             long
         };
         let next = pause.map(|pause| Instant::now() + pause);
-        self.change(|memory| memory.next_search = next);
+        self.change(|memory| {
+            memory.next_search = next;
+            memory.long_search = is_long;
+        });
     }
 }

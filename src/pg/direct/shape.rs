@@ -202,6 +202,9 @@ fn fires(relation: pg_sys::Relation, purpose: Purpose) -> bool {
 fn shape_of(table: &'static Table) -> Option<Rc<Shape>> {
     if OUTDATED.replace(false) {
         SHAPES.with_borrow_mut(Vec::clear);
+        for watched in &WATCHED {
+            watched.store(0, Ordering::Relaxed);
+        }
     }
     let key = ptr::from_ref(table);
     let known = SHAPES.with_borrow(|shapes| {
@@ -216,16 +219,17 @@ fn shape_of(table: &'static Table) -> Option<Rc<Shape>> {
     Some(shape)
 }
 
-/// Reads the catalogue; `None` if there is no such table, or no more room to watch it.
+/// Reads the catalogue; `None` if there is no such table.
 fn describe(table: &Table) -> Option<Shape> {
     // SAFETY: look-ups in the catalogue by names that are C strings; the relation is open meanwhile.
     unsafe {
         let schema = pg_sys::get_namespace_oid(c"workflow".as_ptr(), true);
         let oid = pg_sys::get_relname_relid(table.name.as_ptr(), schema);
         let relation = pg_sys::try_table_open(oid, pg_sys::AccessShareLock as i32);
-        if relation.is_null() || !watch_relation(oid) {
+        if relation.is_null() {
             return None;
         }
+        let watched = watch_relation(oid);
         let memory = pg_sys::AllocSetContextCreateInternal(
             pg_sys::CacheMemoryContext,
             c"workflow table".as_ptr(),
@@ -235,7 +239,7 @@ fn describe(table: &Table) -> Option<Shape> {
         );
         let mut shape = Shape {
             relation: oid,
-            suitable: is_plain(relation),
+            suitable: watched && is_plain(relation),
             index: Oid::INVALID,
             numbers: Vec::new(),
             types: Vec::new(),

@@ -16,6 +16,7 @@ mod peers;
 mod report;
 mod server;
 mod stock;
+mod work;
 
 use std::process::ExitCode;
 
@@ -32,11 +33,12 @@ pub struct Effort {
 
 type Experiment = fn(&Server, Effort) -> Result<()>;
 
-const EXPERIMENTS: [(&str, Experiment); 4] = [
+const EXPERIMENTS: [(&str, Experiment); 5] = [
     ("hot", hot::run),
     ("cold", cold::run),
     ("mix", mix::run),
     ("stock", stock::run),
+    ("work", work::run),
 ];
 
 fn main() -> ExitCode {

@@ -5,7 +5,7 @@
 //! these tenants can be compared with the model: what no committed command explains is a violation,
 //! and so is what is missing. Sessions are threads; what each of them draws comes from the printed
 //! seed, how they meet is left to the scheduler. A part of the time goes to the consumers of the
-//! outbox, `consumer`.
+//! outbox, `consumer`, and another one to machine work, `jobs`.
 
 mod applications;
 mod board;
@@ -20,6 +20,7 @@ mod generate;
 mod hands;
 mod human;
 mod instance;
+mod jobs;
 mod library;
 mod locks;
 mod machine;
@@ -44,6 +45,7 @@ mod undone;
 mod view;
 mod votes;
 mod work;
+mod worked;
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -10,6 +10,7 @@ use crate::call::{Connection, connect, explain};
 use crate::command::WORK_OF_INSTANCE;
 use crate::consumer::{self, Amount};
 use crate::generate::Generator;
+use crate::jobs;
 use crate::library::Library;
 use crate::model::Model;
 use crate::report::{Summary, trace};
@@ -25,6 +26,8 @@ const COMMANDS: usize = 120;
 
 /// The part of the time that consumers get: one in so many.
 const CONSUMERS_SHARE: u32 = 8;
+/// The part that machine work gets.
+const JOBS_SHARE: u32 = 8;
 
 /// `workflow.wait_ms` of the sessions, in turn.
 const WAITS: [i32; 4] = [5000, 300, 5000, 40];
@@ -41,7 +44,13 @@ pub fn run(options: &Options) -> Result<usize, (usize, String)> {
             let result = rounds(options, &database, &mut control, &mut summary, &mut passed);
             summary.print();
             let time = Amount::Time(Duration::from_secs(options.seconds) / CONSUMERS_SHARE);
-            result.and_then(|()| consumers(options, &database, &time, &mut passed))
+            result
+                .and_then(|()| consumers(options, &database, &time, &mut passed))
+                .and_then(|()| {
+                    let time = Duration::from_secs(options.seconds) / JOBS_SHARE;
+                    passed += jobs::run(&database, options.seed, time)?;
+                    Ok(())
+                })
         }
     };
     drop(control);
@@ -125,7 +134,7 @@ fn rounds(
     }
     let mut verifying = Duration::ZERO;
     let until = Duration::from_secs(options.seconds);
-    let until = until - until / CONSUMERS_SHARE;
+    let until = until - until / CONSUMERS_SHARE - until / JOBS_SHARE;
     let mut number = 0;
     while number == 0 || epoch.elapsed() < until {
         number += 1;
