@@ -31,10 +31,6 @@ impl World for Desk {
         false
     }
 
-    fn deciders(&mut self, _: &[String]) -> Vec<String> {
-        Vec::new()
-    }
-
     fn has_verdict(&mut self) -> bool {
         false
     }

@@ -23,10 +23,6 @@ impl World for Clock {
         false
     }
 
-    fn deciders(&mut self, _: &[String]) -> Vec<String> {
-        Vec::new()
-    }
-
     fn has_verdict(&mut self) -> bool {
         false
     }

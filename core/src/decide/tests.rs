@@ -33,10 +33,6 @@ impl World for Desk {
         person == self.author
     }
 
-    fn deciders(&mut self, _: &[String]) -> Vec<String> {
-        Vec::new()
-    }
-
     fn has_verdict(&mut self) -> bool {
         self.verdict
     }
