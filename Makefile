@@ -9,7 +9,7 @@
 
 PG_CONFIG ?= pg_config
 # The parts of sql/ that make up the install script, in this order.
-SQL_PARTS = schema common definitions applications instances tasks timers requests resources delivery identity leases work upkeep operations contention views capabilities grants tenancy
+SQL_PARTS = schema common limits definitions applications instances tasks timers requests resources delivery identity leases work upkeep operations contention views capabilities grants tenancy
 
 export PG_CONFIG DESTDIR SQL_PARTS PGVERSIONS TESTS MODEL_SECONDS MODEL_ARGS FAULTS BENCH_ARGS
 

@@ -45,6 +45,7 @@ sql_functions! {
     "wf_check" => api::transition::check,
     "wf_send" => api::send::send,
     "wf_supersede_material" => api::supersede::supersede_material,
+    "wf_limit_set" => api::limit::set,
     "wf_lock" => api::send::lock,
     "wf_get" => api::query::get,
     "wf_decide" => api::decide::decide,

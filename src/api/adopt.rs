@@ -12,6 +12,7 @@ use crate::api::transition::check_version;
 use crate::engine::command::{self, Command, Common, bounded, checked};
 use crate::engine::failure::Failure;
 use crate::engine::instance::InProgress;
+use crate::engine::limits;
 use crate::engine::request::Fingerprint;
 use crate::engine::write::Remarks;
 use crate::pg::call::Call;
@@ -70,6 +71,8 @@ impl Adoption {
     fn carry_out(&self, command: &Command<'_>) -> Result<Outcome, Failure> {
         let published = self.published(command)?;
         let material = self.material.as_ref();
+        limits::check_document(command, material)?;
+        limits::reserve_instance(command)?;
         let application =
             start::find(command, &self.business_key, material, self.material_version)?;
         let version = application.material_version;

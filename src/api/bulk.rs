@@ -8,6 +8,7 @@ use crate::api::answer;
 use crate::api::transition::{check_revision, check_version, presented};
 use crate::engine::bulk::{self, Fate, Order};
 use crate::engine::command::{self, Common, bounded};
+use crate::engine::limits::{self, Limit};
 use crate::engine::request;
 use crate::pg::call::Call;
 use crate::pg::entry::{Answer, Cell};
@@ -33,6 +34,8 @@ pub fn transition_many(call: &Call) -> Result<Answer, Report> {
                 .with("limit", MOST)
                 .into());
         }
+        let (spi, tenant) = (command.spi, &command.caller.tenant);
+        limits::check(spi, tenant, Limit::Commands, orders.len())?;
         let fates = bulk::run(command, common, &orders, atomic)?;
         Ok(withhold(fates))
     })?;

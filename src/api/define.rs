@@ -1,12 +1,13 @@
 //! `wf_define`, `wf_validate`, `wf_export`: definitions in and out.
 
 use uuid::Uuid;
-use workflow_core::definition::{self, Draw, Finding, Severity};
+use workflow_core::definition::{self, Definition, Draw, Finding, Severity, State};
 use workflow_core::refusal::{Reason, Refusal};
 
 use crate::api::transition::check_version;
 use crate::engine::command::{self, Command, Common, OnRefusal, checked, read_claim};
 use crate::engine::failure::{Failure, trigger_interfered};
+use crate::engine::limits::{self, Limit};
 use crate::engine::request::Fingerprint;
 use crate::pg::call::Call;
 use crate::pg::entry::{Answer, Cell};
@@ -36,7 +37,7 @@ pub fn define(call: &Call) -> Result<Answer, Report> {
 }
 
 fn publish(command: &Command<'_>, spec: &Jsonb, activate: bool) -> Result<(String, i32), Failure> {
-    let (name, findings) = examine(spec)?;
+    let (machine, findings) = examine(spec)?;
     let errors = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Error);
@@ -52,6 +53,9 @@ fn publish(command: &Command<'_>, spec: &Jsonb, activate: bool) -> Result<(Strin
             .with("findings", list)
             .into());
     }
+    let machine = machine.expect("without an error there is a machine");
+    check_limits(command, &machine)?;
+    let name = machine.name;
     // Two versions of one name are numbered one after the other.
     KeyLock::new(LockKind::Definition, &command.caller.tenant, &name).take(&command.budget)?;
     let key = [command.tenant(), Value::Text(&name), Value::Jsonb(spec)];
@@ -116,8 +120,17 @@ fn deactivate(command: &Command<'_>, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Everything there is to say about a spec, guards included, and its name.
-fn examine(spec: &Jsonb) -> Result<(String, Vec<Finding>), Report> {
+/// WF019 if a state has more seats or timers than the tenant may have.
+fn check_limits(command: &Command<'_>, machine: &Definition) -> Result<(), Failure> {
+    let most = |count: fn(&State) -> usize| machine.states.iter().map(count).max().unwrap_or(0);
+    let seats = most(|state| state.task.as_ref().map_or(0, |task| task.seats.len()));
+    let (spi, tenant) = (command.spi, &command.caller.tenant);
+    limits::check(spi, tenant, Limit::Seats, seats)?;
+    limits::check(spi, tenant, Limit::Timers, most(|state| state.after.len()))
+}
+
+/// Everything there is to say about a spec, guards included, and its machine if it has one.
+fn examine(spec: &Jsonb) -> Result<(Option<Definition>, Vec<Finding>), Report> {
     let spec = match serde_json::from_str(&spec.to_json()?) {
         Ok(spec) => spec,
         Err(error) => {
@@ -127,12 +140,12 @@ fn examine(spec: &Jsonb) -> Result<(String, Vec<Finding>), Report> {
                 path: String::new(),
                 message,
             };
-            return Ok((String::new(), vec![finding]));
+            return Ok((None, vec![finding]));
         }
     };
     let (machine, mut findings) = definition::parse(&spec);
     let Some(machine) = machine else {
-        return Ok((String::new(), findings));
+        return Ok((None, findings));
     };
     for state in &machine.states {
         for edge in state.edges.iter().chain(&state.always) {
@@ -152,7 +165,7 @@ fn examine(spec: &Jsonb) -> Result<(String, Vec<Finding>), Report> {
             }
         }
     }
-    Ok((machine.name, findings))
+    Ok((Some(machine), findings))
 }
 
 /// A JSON pointer for people: the whole document has the empty one.

@@ -10,6 +10,7 @@ pub mod define;
 pub mod delivery;
 pub mod identity;
 pub mod lease;
+pub mod limit;
 pub mod migrate;
 pub mod overrule;
 pub mod purge;

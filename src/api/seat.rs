@@ -11,6 +11,7 @@ use crate::api::transition::check_revision;
 use crate::engine::command::{self, Command, Common, checked};
 use crate::engine::failure::Failure;
 use crate::engine::instance::{self, Approach, Effect, InProgress, Moved, Wanted};
+use crate::engine::limits::Limit;
 use crate::engine::request::Fingerprint;
 use crate::engine::timer;
 use crate::engine::world::ServerWorld;
@@ -39,14 +40,11 @@ pub fn add(call: &Call) -> Result<Answer, Report> {
         common,
         instance,
         expected_revision,
-        |definition, row, _| {
-            let machine = &definition.machine;
-            Ok(decide::add_seat(
-                machine,
-                &row.instance,
-                &seat,
-                expected_revision,
-            )?)
+        |definition, row, world| {
+            let (machine, instance) = (&definition.machine, &row.instance);
+            let plan = decide::add_seat(machine, instance, &seat, expected_revision)?;
+            world.check_limit(Limit::Seats, instance.tasks.len() + 1)?;
+            Ok(plan)
         },
         |command, moved| {
             let Moved {

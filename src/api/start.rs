@@ -10,6 +10,7 @@ use crate::api::answer;
 use crate::engine::command::{self, Command, Common, checked};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::InProgress;
+use crate::engine::limits;
 use crate::engine::request::Fingerprint;
 use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
@@ -45,6 +46,8 @@ pub fn start(call: &Call) -> Result<Answer, Report> {
         let published =
             definitions::find(command.spi, &command.caller.tenant, &definition, version)?
                 .ok_or_else(|| Refusal::not_found("definition"))?;
+        limits::check_document(command, material.as_ref())?;
+        limits::reserve_instance(command)?;
         let application = find(command, &business_key, material.as_ref(), 1)?;
         let (instance, plan) = decide_start(command, &published, &application)?;
         let _instance = InProgress::enter(instance.id)?;

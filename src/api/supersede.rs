@@ -14,6 +14,7 @@ use crate::api::transition::check_version;
 use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, trigger_interfered};
 use crate::engine::instance::{self, InProgress};
+use crate::engine::limits;
 use crate::engine::request::Fingerprint;
 use crate::engine::resource;
 use crate::engine::timer;
@@ -44,6 +45,7 @@ pub fn supersede_material(call: &Call) -> Result<Answer, Report> {
     fingerprint.json(Some(&material));
 
     let outcome = command::run(common, fingerprint, |command| {
+        limits::check_document(command, Some(&material))?;
         let _progress = InProgress::enter(application)?;
         supersede(command, application, expected, &material)
     })?;

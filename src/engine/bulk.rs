@@ -18,6 +18,7 @@ use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, busy};
 use crate::engine::instance::{self, InProgress, Wanted, placed};
 use crate::engine::lease::check::{self, Kept, Presented};
+use crate::engine::limits;
 use crate::engine::request::{self, Fingerprint, Request};
 use crate::engine::resource;
 use crate::engine::world::{Acted, Material, ServerWorld};
@@ -515,6 +516,7 @@ impl<'a> Bench<'a> {
             version: row.instance.material_version,
         };
         let payload = order.payload.as_ref();
+        limits::check_document(command, payload)?;
         let lease = order.lease.as_ref();
         let lost = match lease.and_then(|lease| self.leases.get(lease)) {
             Some(Kept::Lost(why)) => Some(why.as_str()),

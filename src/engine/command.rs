@@ -223,9 +223,9 @@ fn attempt(
 ) -> Result<Outcome, Failure> {
     spi.allow_direct(settings::direct());
     let caller = Caller::identify(spi, &common.claim)?;
-    let shares = ["wf_define", "wf_activate"].contains(&common.command);
+    let shares = ["wf_define", "wf_activate", "wf_limit_set"].contains(&common.command);
     if caller.tenant == super::identity::SHARED_TENANT && !shares {
-        return Err(Report::invalid("tenant * is for definitions only").into());
+        return Err(Report::invalid("tenant * is for definitions and limits only").into());
     }
     let wait_ms = common.wait_ms.unwrap_or_else(settings::wait_ms);
     let budget = Budget::new(wait_ms, common.on_refusal == OnRefusal::Return);

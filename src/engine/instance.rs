@@ -16,6 +16,7 @@ use crate::engine::failure::{Failure, busy, trigger_interfered};
 use crate::engine::gate::{self, Passage, Way};
 use crate::engine::identity::Caller;
 use crate::engine::lease::check::Presented;
+use crate::engine::limits;
 use crate::engine::resource;
 use crate::engine::world::{Material, ServerWorld};
 use crate::engine::write;
@@ -168,6 +169,7 @@ pub fn change_under<T: Effect>(
     payload: Option<&Jsonb>,
     mut decide: impl FnMut(&Published, &InstanceRow, &mut ServerWorld<'_>) -> Result<T, Failure>,
 ) -> Result<Moved<T>, Failure> {
+    limits::check_document(command, payload)?;
     let mut attempts = 1;
     let (mut row, mut definition) = read(command, id)?;
     // The snapshot may be older than what the caller has seen: then the lock raises 40001, where a

@@ -13,6 +13,7 @@ pub mod gate;
 pub mod identity;
 pub mod instance;
 pub mod lease;
+pub mod limits;
 pub mod request;
 pub mod resource;
 pub mod timer;

@@ -5,6 +5,7 @@ use workflow_core::decide::{Lease, Standing, Truth, World, same_person};
 use crate::engine::failure::Failure;
 use crate::engine::identity::Caller;
 use crate::engine::lease::check::Presented;
+use crate::engine::limits::{self, Limit};
 use crate::pg::guard;
 use crate::pg::report::Report;
 use crate::pg::spi::Spi;
@@ -76,6 +77,11 @@ impl<'a> ServerWorld<'a> {
             roles: None,
             error: None,
         }
+    }
+
+    /// WF019 if the caller's tenant may not have so many.
+    pub fn check_limit(&self, limit: Limit, wanted: usize) -> Result<(), Failure> {
+        limits::check(self.spi, &self.caller.tenant, limit, wanted)
     }
 
     /// The same about an instance that exists.

@@ -177,6 +177,8 @@ pub enum LockKind {
     Definition = 3,
     /// A member while their row is written.
     Member = 4,
+    /// The number of a tenant's open instances, where there is a limit.
+    OpenInstances = 5,
     /// An instance that many want, before its row is touched.
     Gate = 16,
     /// A lease key while it is taken.

@@ -170,6 +170,16 @@ pub fn memberships(spi: &Spi, login: &str) -> Result<Memberships, Report> {
         .collect()
 }
 
+/// A limit of a tenant, by its name.
+pub fn limit(spi: &Spi, tenant: &str, name: &str) -> Result<Option<i64>, Report> {
+    if let Some(found) = hot::limits::find(spi, tenant, name)? {
+        return Ok(found);
+    }
+    let arguments = [Value::Text(tenant), Value::Text(name)];
+    let row = spi.one(&statements::READ_LIMIT, &arguments);
+    row.map(|row| row.bigint(0)).transpose()
+}
+
 /// Balance of a resource, without a lock.
 pub fn read_resource(spi: &Spi, tenant: &str, key: &str) -> Result<Option<i64>, Report> {
     let arguments = [Value::Text(tenant), Value::Text(key)];

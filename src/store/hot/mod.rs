@@ -3,5 +3,6 @@
 //! where the statement has to be run.
 
 pub mod instances;
+pub mod limits;
 pub mod members;
 pub mod tasks;

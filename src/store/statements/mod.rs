@@ -1,7 +1,7 @@
 //! Every SQL statement of the engine (but the pages of the worklist, beside this file), and the order
 //! in which a call takes its locks.
 //!
-//! Lock order within one call: request key, business key, definition or resource name, gates (locks
+//! Lock order within one call: request key, the tenant's open instances, business key, definition or resource name, gates (locks
 //! of our own, see `pg::wait`), then lease rows, then application, then instances by id, then tasks, then resources by
 //! key, then timers and outbox. An item of machine work is locked between its lease and its instance by
 //! who waits for it; everybody else passes over one that is not to be had. Locks are taken in
@@ -20,6 +20,7 @@ mod history;
 mod identity;
 mod instances;
 mod leases;
+mod limits;
 mod operations;
 mod reading;
 mod requests;
@@ -37,6 +38,7 @@ pub use history::*;
 pub use identity::*;
 pub use instances::*;
 pub use leases::*;
+pub use limits::*;
 pub use operations::*;
 pub use reading::*;
 pub use requests::*;

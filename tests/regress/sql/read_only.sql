@@ -19,7 +19,7 @@ SELECT x, left(t.refusal('SELECT ' || x), 5) AS code FROM unnest(ARRAY[
     $$wf_outbox_subscribe(NULL)$$, $$wf_outbox_unsubscribe(NULL)$$, $$wf_outbox_claim(NULL)$$, $$wf_outbox_ack(NULL, NULL, NULL)$$, $$wf_outbox_nack(NULL, NULL, NULL, NULL, NULL)$$, $$wf_outbox_requeue(NULL, NULL)$$, $$wf_outbox_skip(NULL, NULL)$$, $$wf_inbox_accept(NULL, NULL)$$,
     $$wf_lease_acquire(NULL, NULL)$$, $$wf_lease_acquire_many(NULL, NULL)$$, $$wf_lease_steal(NULL, NULL, NULL)$$, $$wf_lease_renew(NULL, NULL, NULL)$$, $$wf_lease_release(NULL, NULL)$$,
     $$wf_work_take(NULL, NULL, NULL, NULL)$$, $$wf_work_finish(NULL, NULL, NULL)$$, $$wf_work_fail(NULL, NULL, NULL)$$, $$wf_work_extend(NULL, NULL, NULL)$$, $$wf_work_give_back(NULL, NULL)$$,
-    $$wf_member_set(NULL, NULL)$$, $$wf_member_remove(NULL)$$]) x;
+    $$wf_limit_set(NULL, NULL)$$, $$wf_member_set(NULL, NULL)$$, $$wf_member_remove(NULL)$$]) x;
 SELECT t.refusal('SELECT wf_lock(NULL)');
 SELECT g.state FROM wf_get(:'i') g;
 SELECT t.see(o) FROM wf_check(:'i', 'OFF', 'ON', 1, 1) o;

@@ -52,6 +52,7 @@ INSERT INTO given (verb, name, command) VALUES
     ('INSERT', 'outbox', $$wf_supersede_material(t.a('swallow-all'), 1, '{"v": 2}')$$),
     ('INSERT', 'definitions', $$wf_define('{"id": "swallow", "initial": "A", "states": {"A": {"type": "final"}}}')$$),
     ('UPDATE', 'definitions', $$wf_define(jsonb_set(wf_export('lamp'), '{states,OFF,on,SMASH}', '"BROKEN"'))$$),
+    ('INSERT', 'limits', $$wf_limit_set('seats', 100)$$),
     ('INSERT', 'members', $$wf_member_set('swallow-all', '{}')$$),
     ('DELETE', 'members', $$wf_member_remove('swallow-all')$$),
     ('INSERT', 'outbox_queue', $$wf_start('review', 'swallow-3', '{}')$$),

@@ -49,6 +49,7 @@ my %calls = (
 	wf_as => q{wf_as('default', 'ann')},
 	wf_authenticate => q{wf_authenticate('x')},
 	wf_whoami => q{wf_whoami()},
+	wf_limit_set => q{wf_limit_set('seats', -1)},
 	wf_member_set => q{wf_member_set('ann', '{}')},
 	wf_member_remove => q{wf_member_remove('ann')},
 	wf_resource_set => q{wf_resource_set('seats', 1)},
