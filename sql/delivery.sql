@@ -189,7 +189,7 @@ CREATE FUNCTION wf_outbox_nack(
     identity_token text DEFAULT NULL
 ) RETURNS SETOF workflow.outcome ROWS 1
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_outbox_nack';
-COMMENT ON FUNCTION wf_outbox_nack IS 'Gives events of a claim back as failed, not to be handed out again for delay_ms milliseconds (0 to 86400000); with them what the claim holds of the same instances behind them, which does not count as an attempt. After workflow.outbox_max_attempts attempts an event becomes a dead letter. error is kept and shown. detail as in wf_outbox_ack, and dead: how many became dead letters. Errors: WF005 not subscribed.';
+COMMENT ON FUNCTION wf_outbox_nack IS 'Gives events of a claim back as failed, not to be handed out again for delay_ms milliseconds (0 to 86400000); with them what the claim holds of the same instances behind them, which does not count as an attempt. After workflow.outbox_max_attempts attempts an event becomes a dead letter. error is kept (its first 8000 characters) and shown. detail as in wf_outbox_ack, and dead: how many became dead letters. Errors: WF005 not subscribed.';
 REVOKE ALL ON FUNCTION wf_outbox_nack FROM PUBLIC;
 
 CREATE FUNCTION wf_outbox_requeue(

@@ -155,7 +155,7 @@ pub fn define() {
     );
     GucRegistry::define_int_guc(
         c"workflow.request_retention",
-        c"How long request keys are kept, before wf_purge removes them.",
+        c"How long request keys are kept, before wf_purge or the background worker removes them.",
         c"A command that is repeated later than that is carried out again.",
         &REQUEST_RETENTION,
         0,

@@ -9,14 +9,13 @@ use workflow_core::outcome::Outcome;
 use crate::api::answer;
 use crate::engine::command::{self, Command, Common};
 use crate::engine::failure::{Failure, trigger_interfered};
-use crate::engine::request::Fingerprint;
+use crate::engine::request::{self, Fingerprint};
 use crate::pg::append_only::permit_delete;
 use crate::pg::call::Call;
 use crate::pg::entry::Answer;
 use crate::pg::report::Report;
 use crate::pg::spi::Statement;
 use crate::pg::value::{Interval, Time, Value};
-use crate::settings;
 use crate::store::statements;
 
 /// Most instances of one batch.
@@ -54,15 +53,7 @@ fn remove(command: &Command<'_>, closed_before: Interval, limit: i64) -> Result<
     let before = row.time(0)?;
 
     let (instances, applications) = remove_instances(command, before, limit)?;
-    let keys_before = Time(Time::now().0 - i64::from(settings::request_retention()) * 1_000_000);
-    let requests = command.spi.run(
-        &statements::PURGE_REQUESTS,
-        &[
-            command.tenant(),
-            Value::Time(keys_before),
-            Value::Bigint(limit),
-        ],
-    );
+    let requests = request::purge(command.spi, &command.caller.tenant, limit);
     let refusals = command.spi.run(
         &statements::PURGE_REFUSALS,
         &[
@@ -71,7 +62,7 @@ fn remove(command: &Command<'_>, closed_before: Interval, limit: i64) -> Result<
             Value::Bigint(limit),
         ],
     );
-    let (requests, refusals) = (requests.count(), refusals.count());
+    let refusals = refusals.count();
     let most = instances.max(requests).max(refusals);
     Ok(Outcome {
         applied: true,

@@ -130,8 +130,15 @@ enum Verdict {
     Replayed(Outcome),
     /// Takes this step.
     Takes(Outcome),
-    /// Refused.
-    Refused(Box<Refusal>),
+    /// Refused; with the event that the command means, where that is known.
+    Refused(Box<Refusal>, Option<String>),
+}
+
+impl Verdict {
+    /// Refused before the definition was looked into.
+    fn refused(refusal: impl Into<Box<Refusal>>) -> Verdict {
+        Verdict::Refused(refusal.into(), None)
+    }
 }
 
 /// Carries out commands, each by itself or all or none of them; gives one fate each, in order.
@@ -174,9 +181,9 @@ fn settle(
     match verdict {
         Verdict::Takes(outcome) if withheld => Ok(Fate::Withheld(outcome)),
         Verdict::Replayed(outcome) | Verdict::Takes(outcome) => Ok(Fate::Answered(outcome)),
-        Verdict::Refused(refusal) => {
+        Verdict::Refused(refusal, event) => {
             let wanted = Wanted {
-                event: order.event.clone(),
+                event,
                 to_state: Some(&order.to_state),
                 material_version: Some(order.material_version),
                 mode: None,
@@ -254,7 +261,7 @@ fn carry_out(
         bench.balances = Some(balances);
         verdicts = bench.judge_all(orders, keys)?;
     }
-    let refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(_));
+    let refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(..));
     if atomic && verdicts.iter().any(refused) {
         return Err(Undone::Withheld(bench.withhold(verdicts)));
     }
@@ -408,7 +415,7 @@ impl<'a> Bench<'a> {
     ) -> Result<Verdict, Failure> {
         match key {
             Key::Replay(outcome) => return Ok(Verdict::Replayed((**outcome).clone())),
-            Key::Refused(refusal) => return Ok(Verdict::Refused(refusal.clone())),
+            Key::Refused(refusal) => return Ok(Verdict::refused(refusal.clone())),
             Key::Ours(request) => {
                 if let Some(at) = self.keys_used.get(request.key()) {
                     return self.same_key(request, &before[*at]);
@@ -417,7 +424,7 @@ impl<'a> Bench<'a> {
             Key::None => {}
         }
         let Some(row) = self.rows.get(&order.instance) else {
-            return Ok(Verdict::Refused(Box::new(Refusal::not_found("instance"))));
+            return Ok(Verdict::refused(Refusal::not_found("instance")));
         };
         let lease = order
             .lease
@@ -430,8 +437,9 @@ impl<'a> Bench<'a> {
             refusal.retry_after_ms = shown.retry_after_ms;
             refusal.expected = order.expected();
             refusal.attempts = 1;
-            return Ok(Verdict::Refused(Box::new(refusal)));
+            return Ok(Verdict::refused(refusal));
         }
+        let definition = row.definition_id;
         match self.decide(order, row.clone(), key) {
             Ok(outcome) => {
                 if let Key::Ours(request) = key {
@@ -443,7 +451,10 @@ impl<'a> Bench<'a> {
             }
             Err(Failure::Refused(mut refusal)) => {
                 refusal.attempts = 1;
-                Ok(Verdict::Refused(refusal))
+                let (spi, tenant) = (self.command.spi, &self.command.caller.tenant);
+                let definition = definitions::pinned(spi, tenant, definition)?;
+                let event = decide::event_of(&definition.machine, &order.transition());
+                Ok(Verdict::Refused(refusal, event))
             }
             Err(error) => Err(error),
         }
@@ -460,7 +471,7 @@ impl<'a> Bench<'a> {
                 outcome.replayed = true;
                 Ok(Verdict::Replayed(outcome))
             }
-            _ => Ok(Verdict::Refused(Box::new(request::mismatch(request.key())))),
+            _ => Ok(Verdict::refused(request::mismatch(request.key()))),
         }
     }
 

@@ -6,10 +6,12 @@ use workflow_core::refusal::{Reason, Refusal};
 
 use crate::engine::failure::Failure;
 use crate::engine::identity::Caller;
+use crate::engine::worker::{Place, Progress};
 use crate::pg::report::Report;
 use crate::pg::spi::Spi;
 use crate::pg::value::{Jsonb, Time, Value};
 use crate::pg::wait::{Budget, KeyLock, LockKind};
+use crate::settings;
 use crate::store::statements;
 
 /// The longest key, in bytes.
@@ -200,4 +202,35 @@ pub fn check_key(key: &str) -> Result<(), Report> {
         )));
     }
     Ok(())
+}
+
+/// Removes keys of the next tenant that are older than `workflow.request_retention`. A job of the
+/// background worker; elsewhere `wf_purge` does it.
+pub fn purge_next_tenant(spi: &Spi, place: &mut Place) -> Result<Progress, Failure> {
+    const BATCH: i64 = 1000;
+    let next = [Value::Text(&place.tenant)];
+    let Some(row) = spi.one(&statements::NEXT_TENANT_WITH_REQUESTS, &next) else {
+        let again = std::mem::take(place).again;
+        return Ok(if again {
+            Progress::More
+        } else {
+            Progress::Done
+        });
+    };
+    place.tenant = row.text(0)?;
+    let removed = purge(spi, &place.tenant, BATCH);
+    place.again |= removed >= BATCH as u64;
+    Ok(Progress::More)
+}
+
+/// Removes up to `limit` keys of a tenant that are older than `workflow.request_retention`; gives
+/// their number.
+pub fn purge(spi: &Spi, tenant: &str, limit: i64) -> u64 {
+    let oldest = Time(Time::now().0 - i64::from(settings::request_retention()) * 1_000_000);
+    let old = [
+        Value::Text(tenant),
+        Value::Time(oldest),
+        Value::Bigint(limit),
+    ];
+    spi.run(&statements::PURGE_REQUESTS, &old).count()
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::engine::failure::Failure;
 use crate::engine::work::rescue;
-use crate::engine::{delivery, timer};
+use crate::engine::{delivery, request, timer};
 use crate::pg::installation::{self, AsOwner};
 use crate::pg::report::{self, Report};
 use crate::pg::spi::Spi;
@@ -48,6 +48,11 @@ static JOBS: &[Job] = &[
         name: c"workflow: events that nobody waits for",
         every: Duration::from_secs(60),
         run: delivery::remove::next_tenant,
+    },
+    Job {
+        name: c"workflow: request keys whose time is over",
+        every: Duration::from_secs(600),
+        run: request::purge_next_tenant,
     },
 ];
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use uuid::Uuid;
-use workflow_core::delivery::{self, Follower, Key, Waiting};
+use workflow_core::delivery::{self, Follower, Key};
 
 use crate::engine::command::Command;
 use crate::engine::failure::{Failure, trigger_interfered};
@@ -15,7 +15,7 @@ use crate::settings;
 use crate::store::statements;
 
 use super::settle::fail;
-use super::{arrays, consumers, distribute, remove, require};
+use super::{arrays, consumers, distribute, heads, remove, require};
 
 /// How much of what others left behind one claim sees to.
 const UPKEEP: i32 = 200;
@@ -55,10 +55,10 @@ pub fn claim(
     if settled {
         remove::settle(command, UPKEEP)?;
     }
-    let mut heads = lock_heads(command, consumer, limit)?;
+    let mut heads = heads::lock(command, consumer, limit)?;
     let missing = limit - heads.len() as i32;
-    if settled && missing > 0 && distribute::distribute(command, batch(missing))? > 0 {
-        heads = lock_heads(command, consumer, limit)?;
+    if settled && missing > 0 && fetch(command, consumer, missing)? {
+        heads = heads::lock(command, consumer, limit)?;
     }
     let max_attempts = settings::outbox_max_attempts();
     let choice = delivery::choose(&heads, max_attempts);
@@ -116,6 +116,17 @@ pub fn claim(
     Ok(delivered.into_iter().map(|(_, event)| event).collect())
 }
 
+/// Moves events from the queue: new heads first, however many other events are in front of them there;
+/// if these are too few, what follows the heads that the consumer has.
+fn fetch(command: &Command<'_>, consumer: &str, missing: i32) -> Result<bool, Failure> {
+    let batch = batch(missing);
+    let mut moved = distribute::distribute(command, batch, Some(consumer))?;
+    if moved < i64::from(missing) {
+        moved += distribute::distribute(command, batch, None)?;
+    }
+    Ok(moved > 0)
+}
+
 /// Of how many instances events are moved from the queue. Nobody else sees what is moved until the
 /// transaction ends: in one that may go on for long it is no more than what can be handed out.
 fn batch(missing: i32) -> i32 {
@@ -139,32 +150,6 @@ fn read(row: &Row) -> Result<Delivered, Report> {
     })
 }
 
-/// What is to be tried again goes before what is new: it is older, and its attempts are counted.
-fn lock_heads(command: &Command<'_>, consumer: &str, limit: i32) -> Result<Vec<Waiting>, Report> {
-    let after_all_new = Time(Time::BEFORE_ALL.0 + 1);
-    let mut heads = Vec::new();
-    for (from, to) in [
-        (after_all_new, Time::now()),
-        (Time::BEFORE_ALL, Time::BEFORE_ALL),
-    ] {
-        let room = limit - heads.len() as i32;
-        if room > 0 {
-            let range = [
-                command.tenant(),
-                Value::Text(consumer),
-                Value::Time(from),
-                Value::Time(to),
-                Value::Int(room),
-            ];
-            let locked = command.spi.run(&statements::LOCK_HEADS, &range);
-            for row in locked.rows() {
-                heads.push(waiting(&row)?);
-            }
-        }
-    }
-    Ok(heads)
-}
-
 fn lock_followers(
     command: &Command<'_>,
     consumer: &str,
@@ -183,21 +168,10 @@ fn lock_followers(
     let locked = command.spi.run(&statements::LOCK_SUCCESSORS, &behind);
     let followers = locked.rows().map(|row| {
         Ok(Follower {
-            waiting: waiting(&row)?,
+            waiting: heads::waiting(&row)?,
             free: row.bool(4)?,
             previous: row.opt_bigint(5)?,
         })
     });
     followers.collect()
-}
-
-fn waiting(row: &Row) -> Result<Waiting, Report> {
-    Ok(Waiting {
-        key: Key {
-            instance: row.uuid(0)?,
-            revision: row.bigint(1)?,
-        },
-        attempt: row.int(2)?,
-        lapsed: row.bool(3)?,
-    })
 }

@@ -14,8 +14,18 @@ const EVENTS_OF_INSTANCE: i32 = 200;
 ///
 /// A snapshot that sees a revision sees those before it, and the head of an instance in the queue is
 /// locked before anything behind it is touched: so what moves is the front, and in order.
-pub fn distribute(command: &Command<'_>, limit: i32) -> Result<i64, Failure> {
-    let heads = [command.tenant(), Value::Int(limit)];
+///
+/// For one consumer, what is moved are new heads of its own. The others get the events as well.
+pub fn distribute(
+    command: &Command<'_>,
+    limit: i32,
+    consumer: Option<&str>,
+) -> Result<i64, Failure> {
+    let heads = [
+        command.tenant(),
+        Value::Int(limit),
+        Value::optional(consumer, Value::Text),
+    ];
     let heads = command.spi.run(&statements::LOCK_QUEUE_HEADS, &heads);
     let instances = heads.rows().map(|row| row.uuid(0));
     let instances = instances.collect::<Result<Vec<_>, Report>>()?;

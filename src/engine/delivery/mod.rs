@@ -6,6 +6,7 @@
 
 pub mod claim;
 pub mod distribute;
+mod heads;
 pub mod remove;
 pub mod settle;
 pub mod subscribe;

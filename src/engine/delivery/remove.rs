@@ -101,7 +101,7 @@ pub fn upkeep(command: &Command<'_>) -> Result<(), Failure> {
         settle(command, BATCH)?;
         // What is moved is with nobody until the transaction ends.
         if !backend::in_transaction_block() {
-            distribute(command, BATCH)?;
+            distribute(command, BATCH, None)?;
         }
         expired_now_and_then(command, BATCH)?;
     }
@@ -146,7 +146,7 @@ pub fn next_tenant(spi: &Spi, place: &mut Place) -> Result<Progress, Failure> {
     let command = Command::unattended("workflow worker", spi, caller);
     if consumers(&command).try_share() {
         settle(&command, BATCH)?;
-        let moved = distribute(&command, BATCH)?;
+        let moved = distribute(&command, BATCH, None)?;
         let removed = expired(&command, BATCH)?;
         place.again |= moved >= i64::from(BATCH) || removed >= BATCH as usize;
     }

@@ -17,6 +17,9 @@ use crate::store::statements;
 
 use super::{arrays, remove, require};
 
+/// Characters of an error that are kept.
+const ERROR: usize = 8000;
+
 /// Events of a claim that nobody else is at and whose lease has not run out.
 fn lock_claimed(
     command: &Command<'_>,
@@ -120,10 +123,10 @@ pub fn give_back(
         })
         .collect();
     let failure = delivery::fail(&held, settings::outbox_max_attempts());
-    let error = error.unwrap_or_default();
+    let error: String = error.unwrap_or_default().chars().take(ERROR).collect();
     let again = Time(Time::now().0 + i64::from(delay_ms) * 1000);
-    fail(command, consumer, &failure.again, again, error)?;
-    fail(command, consumer, &failure.dead, Time::INFINITY, error)?;
+    fail(command, consumer, &failure.again, again, &error)?;
+    fail(command, consumer, &failure.dead, Time::INFINITY, &error)?;
     if !failure.released.is_empty() {
         let [instances, revisions] = arrays(&failure.released);
         let released = [

@@ -30,7 +30,7 @@ pub fn subscribe(
     let known = command.spi.run(&statements::IS_CONSUMER, &key).count() > 0;
     let mut events = 0;
     if !known {
-        while distribute(command, INSTANCES)? > 0 {}
+        while distribute(command, INSTANCES, None)? > 0 {}
         if from_start {
             events = command
                 .spi

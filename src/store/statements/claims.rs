@@ -3,7 +3,8 @@
 //!
 //! Rows that are ours are looked up one by one, key by key, and written where they were found
 //! (`ctid`): a planner that knows nothing of a young table would go through all of it instead. For
-//! the same reason `texteq` stands where an operator would invite it to the wrong index.
+//! the same reason functions (`texteq`, `timestamptz_ge`) stand where an operator would invite it to the
+//! wrong index.
 
 use pgrx::pg_sys::{
     INT4OID as INT, INT8ARRAYOID as BIGINTS, TEXTOID as TEXT, TIMESTAMPTZOID as TIME,
@@ -12,28 +13,104 @@ use pgrx::pg_sys::{
 
 use crate::pg::spi::Statement;
 
-/// Heads that may be handed out: the lowest events of their instances that this consumer has not
-/// acknowledged, available between $3 and $4. Nobody else claims what follows a head that is locked.
-pub static LOCK_HEADS: Statement = Statement::queue(
-    "SELECT d.instance_id, d.revision, d.attempt, d.claim IS NOT NULL
+/// Behind how much of what is available between $3 and $4 the heads are not looked for in the order of
+/// time: no row if there is not so much.
+pub static WINDOW_END: Statement = Statement::queue(
+    "SELECT d.available_at, d.occurred_at
        FROM workflow.deliveries d
       WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
         AND d.consumer OPERATOR(pg_catalog.=) $2
         AND d.available_at OPERATOR(pg_catalog.>=) $3
         AND d.available_at OPERATOR(pg_catalog.<=) $4
         AND NOT d.dead
-        AND d.revision OPERATOR(pg_catalog.=) (
+      ORDER BY d.available_at, d.occurred_at
+     OFFSET $5
+      LIMIT 1",
+    &[TEXT, TEXT, TIME, TIME, INT],
+);
+
+/// Heads that may be handed out, the oldest first, among the first $8 events that are available from
+/// $3 to $4, and no later than $6 and $7: the lowest events of their instances that this consumer has
+/// not acknowledged. Nobody else claims what follows a head that is locked.
+pub static LOCK_HEADS: Statement = Statement::queue(
+    "SELECT l.instance_id, l.revision, l.attempt, l.claimed
+       FROM (SELECT d.instance_id, d.revision
+               FROM workflow.deliveries d
+              WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
+                AND d.consumer OPERATOR(pg_catalog.=) $2
+                AND d.available_at OPERATOR(pg_catalog.>=) $3
+                AND d.available_at OPERATOR(pg_catalog.<=) $4
+                AND NOT d.dead
+              ORDER BY d.available_at, d.occurred_at
+              LIMIT $8) w
+      CROSS JOIN LATERAL (
+            SELECT d.instance_id, d.revision, d.attempt, d.claim IS NOT NULL AS claimed
+              FROM workflow.deliveries d
+             WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
+               AND d.consumer OPERATOR(pg_catalog.=) $2
+               AND d.instance_id OPERATOR(pg_catalog.=) w.instance_id
+               AND d.revision OPERATOR(pg_catalog.=) w.revision
+               AND pg_catalog.timestamptz_ge(d.available_at, $3)
+               AND pg_catalog.timestamptz_le(d.available_at, $4)
+               AND (pg_catalog.timestamptz_lt(d.available_at, $6)
+                    OR pg_catalog.timestamptz_eq(d.available_at, $6)
+                       AND pg_catalog.timestamptz_le(d.occurred_at, $7))
+               AND pg_catalog.booleq(d.dead, false)
+               FOR UPDATE SKIP LOCKED) l
+      WHERE w.revision OPERATOR(pg_catalog.=) (
                 SELECT e.revision
                   FROM workflow.deliveries e
                  WHERE e.tenant_id OPERATOR(pg_catalog.=) $1
                    AND e.consumer OPERATOR(pg_catalog.=) $2
-                   AND e.instance_id OPERATOR(pg_catalog.=) d.instance_id
+                   AND e.instance_id OPERATOR(pg_catalog.=) w.instance_id
                  ORDER BY e.revision
                  LIMIT 1)
-      ORDER BY d.available_at, d.occurred_at
-      LIMIT $5
-        FOR UPDATE OF d SKIP LOCKED",
-    &[TEXT, TEXT, TIME, TIME, INT],
+      LIMIT $5",
+    &[TEXT, TEXT, TIME, TIME, INT, TIME, TIME, INT],
+);
+
+/// The same of what is available later than $6 and $7, instance by instance, from behind $8 to $9:
+/// where many events wait behind few heads, looking at each event would take too long.
+pub static LOCK_HEADS_BY_INSTANCE: Statement = Statement::queue(
+    "WITH RECURSIVE h (instance_id, revision) AS (
+        (SELECT d.instance_id, d.revision
+           FROM workflow.deliveries d
+          WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
+            AND d.consumer OPERATOR(pg_catalog.=) $2
+            AND d.instance_id OPERATOR(pg_catalog.>) $8
+            AND d.instance_id OPERATOR(pg_catalog.<=) $9
+          ORDER BY d.instance_id, d.revision
+          LIMIT 1)
+        UNION ALL
+        SELECT n.instance_id, n.revision
+          FROM h
+         CROSS JOIN LATERAL (
+               SELECT d.instance_id, d.revision
+                 FROM workflow.deliveries d
+                WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
+                  AND d.consumer OPERATOR(pg_catalog.=) $2
+                  AND d.instance_id OPERATOR(pg_catalog.>) h.instance_id
+                  AND d.instance_id OPERATOR(pg_catalog.<=) $9
+                ORDER BY d.instance_id, d.revision
+                LIMIT 1) n)
+     SELECT l.instance_id, l.revision, l.attempt, l.claimed
+       FROM h
+      CROSS JOIN LATERAL (
+            SELECT d.instance_id, d.revision, d.attempt, d.claim IS NOT NULL AS claimed
+              FROM workflow.deliveries d
+             WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
+               AND d.consumer OPERATOR(pg_catalog.=) $2
+               AND d.instance_id OPERATOR(pg_catalog.=) h.instance_id
+               AND d.revision OPERATOR(pg_catalog.=) h.revision
+               AND pg_catalog.timestamptz_ge(d.available_at, $3)
+               AND pg_catalog.timestamptz_le(d.available_at, $4)
+               AND (pg_catalog.timestamptz_gt(d.available_at, $6)
+                    OR pg_catalog.timestamptz_eq(d.available_at, $6)
+                       AND pg_catalog.timestamptz_gt(d.occurred_at, $7))
+               AND pg_catalog.booleq(d.dead, false)
+               FOR UPDATE SKIP LOCKED) l
+      LIMIT $5",
+    &[TEXT, TEXT, TIME, TIME, INT, TIME, TIME, UUID, UUID],
 );
 
 /// What follows heads that are ours, each with the one before it.

@@ -65,7 +65,8 @@ pub static FORGET_DELIVERIES: Statement = Statement::queue(
 );
 
 /// The lowest event of each instance that waits in the queue, unless somebody is moving it. Nobody
-/// else moves what follows it.
+/// else moves what follows it. For a consumer $3: only of instances of which it has nothing yet, since
+/// what is moved behind that is of no use to it now.
 pub static LOCK_QUEUE_HEADS: Statement = Statement::queue(
     "WITH RECURSIVE i (instance_id) AS (
         (SELECT q.instance_id
@@ -83,7 +84,13 @@ pub static LOCK_QUEUE_HEADS: Statement = Statement::queue(
           FROM i
          WHERE i.instance_id IS NOT NULL)
      SELECT q.instance_id
-       FROM i
+       FROM (SELECT i.instance_id
+               FROM i
+              WHERE $3 IS NULL
+                 OR NOT EXISTS (SELECT FROM workflow.deliveries d
+                                 WHERE d.tenant_id OPERATOR(pg_catalog.=) $1
+                                   AND d.consumer OPERATOR(pg_catalog.=) $3
+                                   AND d.instance_id OPERATOR(pg_catalog.=) i.instance_id)) i
       CROSS JOIN LATERAL (SELECT l.revision
                             FROM workflow.outbox_queue l
                            WHERE l.tenant_id OPERATOR(pg_catalog.=) $1
@@ -97,7 +104,7 @@ pub static LOCK_QUEUE_HEADS: Statement = Statement::queue(
                              AND l.revision OPERATOR(pg_catalog.=) lowest.revision
                              FOR UPDATE SKIP LOCKED) q
       LIMIT $2",
-    &[TEXT, INT],
+    &[TEXT, INT, TEXT],
 );
 
 /// Moves the first $3 events of each of these instances to every consumer; gives how many, and

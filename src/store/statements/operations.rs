@@ -236,6 +236,17 @@ pub static PURGE_REQUESTS: Statement = Statement::new(
     &[TEXT, TIME, BIGINT],
 );
 
+/// The next tenant, in their order, that has request keys; of any, because the background worker is
+/// for all of them.
+pub static NEXT_TENANT_WITH_REQUESTS: Statement = Statement::new(
+    "SELECT r.tenant_id
+       FROM workflow.requests r
+      WHERE r.tenant_id OPERATOR(pg_catalog.>) $1
+      ORDER BY r.tenant_id
+      LIMIT 1",
+    &[TEXT],
+);
+
 /// Refusals about no instance; ids are in order of time.
 pub static PURGE_REFUSALS: Statement = Statement::new(
     "DELETE FROM workflow.refusals f

@@ -4,6 +4,7 @@ use postgres::types::ToSql;
 use postgres::{Client, NoTls, Row, Statement};
 
 use crate::command::{Action, Change, Command, KINDS, OnRefusal, Transition, Verb, statements};
+use crate::many;
 use crate::record::{Answer, Fault, Outcome, Page};
 
 /// Where the server is, from the environment.
@@ -88,6 +89,36 @@ impl Connection {
             .map_err(|error| format!("wf_as: {}", explain(&error)))
     }
 
+    /// Transitions of one person in one call; an error is the answer to all of them.
+    pub fn call_many(&mut self, commands: &[Command], atomic: bool) -> Result<Vec<Answer>, String> {
+        let first = &commands[0];
+        let identity = &first.identity;
+        let said = identity.as_arguments;
+        let items = serde_json::Value::Array(commands.iter().map(many::item).collect());
+        let rows = self.client.query(
+            &self.prepared[first.kind()],
+            &[
+                &items,
+                &atomic,
+                &on_refusal(first),
+                &said.then_some(identity.tenant.as_str()),
+                &said.then_some(identity.actor),
+                &said.then_some(identity.roles),
+            ],
+        );
+        match rows {
+            Ok(rows) if rows.len() == commands.len() => {
+                let answers = commands.iter().zip(&rows);
+                answers.map(|(command, row)| read(command, row)).collect()
+            }
+            Ok(rows) => Err(format!("{} rows from {commands:?}", rows.len())),
+            Err(error) => {
+                let fault = fault(&error)?;
+                Ok(vec![Answer::Fault(fault); commands.len()])
+            }
+        }
+    }
+
     pub fn call(&mut self, command: &Command) -> Result<Answer, String> {
         let statement = &self.prepared[command.kind()];
         let identity = &command.identity;
@@ -96,10 +127,7 @@ impl Connection {
         let actor = said.then_some(identity.actor);
         let roles = said.then_some(identity.roles);
         let request = &command.request;
-        let on_refusal = match command.on_refusal {
-            OnRefusal::Raise => "raise",
-            OnRefusal::Return => "return",
-        };
+        let on_refusal = on_refusal(command);
         let rows = match &command.action {
             Action::Transition(transition) | Action::Check(transition) => {
                 let mut arguments = transition_arguments(transition);
@@ -222,6 +250,13 @@ impl Connection {
             Ok(rows) => Err(format!("{} rows from {command:?}", rows.len())),
             Err(error) => fault(&error).map(Answer::Fault),
         }
+    }
+}
+
+fn on_refusal(command: &Command) -> &'static str {
+    match command.on_refusal {
+        OnRefusal::Raise => "raise",
+        OnRefusal::Return => "return",
     }
 }
 

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::command::{Action, Command, Start, Transition};
 use crate::faults;
 use crate::instance::scenes;
+use crate::many;
 use crate::model::Model;
 use crate::oracle::{self, Effect, Node, Verdict};
 use crate::pages;
@@ -31,13 +32,15 @@ pub fn answers<'a>(round: &'a Round<'a>, model: &'a Model<'a>) -> Result<usize, 
                 transaction,
                 record: place,
             };
-            Checker {
-                view: &mut view,
-                at,
-                record,
+            let mut found = Ok(());
+            for record in many::subjects(held, record) {
+                let view = &mut view;
+                found = Checker { view, at, record }.check();
+                if found.is_ok() {
+                    break;
+                }
             }
-            .check()
-            .map_err(|what| {
+            found.map_err(|what| {
                 let violation = Violation::new(what).by(at);
                 match subject(round, record) {
                     Some(instance) => violation.about(instance),
@@ -85,6 +88,9 @@ impl<'a> Checker<'_, 'a> {
                 None => faults::check(&self, fault),
             },
             Answer::Outcome(outcome) if outcome.replayed => self.replayed(outcome),
+            Answer::Outcome(outcome) if !outcome.applied && outcome.code.is_none() => {
+                many::withheld(&self, outcome)
+            }
             Answer::Outcome(outcome) if !outcome.applied => {
                 let refusal = refusals::returned(&record.command, outcome)?;
                 refusals::check(&self, &refusal)

@@ -147,10 +147,12 @@ pub struct Command {
     pub request: Option<String>,
     /// Said as `wf_try_transition`, which is another spelling and no other command.
     pub as_try: bool,
+    /// Said as an item of `wf_transition_many`, and whether of an atomic call.
+    pub many: Option<bool>,
 }
 
 /// The kinds of the summary.
-pub const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 19] = [
     "wf_start",
     "wf_transition",
     "wf_try_transition",
@@ -169,6 +171,7 @@ pub const KINDS: [&str; 18] = [
     "wf_seat_add",
     "wf_seat_remove",
     "wf_withdraw",
+    "wf_transition_many",
 ];
 
 impl Command {
@@ -176,6 +179,7 @@ impl Command {
     pub fn kind(&self) -> usize {
         match &self.action {
             Action::Start(_) => 0,
+            Action::Transition(_) if self.many.is_some() => 18,
             Action::Transition(_) if self.as_try => 2,
             Action::Transition(_) => 1,
             Action::Send(_) => 3,
@@ -208,6 +212,7 @@ impl Command {
         self.action == other.action
             && self.identity == other.identity
             && self.on_refusal == other.on_refusal
+            && self.many.is_some() == other.many.is_some()
     }
 
     /// Whether it can be sent under a request key.
@@ -396,6 +401,13 @@ pub fn statements() -> Vec<String> {
                 "instance => $1, expected_revision => $2, comment => $3, {}",
                 identity(4)
             ),
+        ),
+        format!(
+            "{} ORDER BY ordinal",
+            outcome(
+                "wf_transition_many",
+                &format!("commands => $1, atomic => $2, {}", identity(3)),
+            )
         ),
     ]
 }

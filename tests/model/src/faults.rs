@@ -26,16 +26,16 @@ fn overlap(one: Span, other: Span) -> bool {
     one.from <= other.to && other.from <= one.to
 }
 
-/// Single commands never deadlock with each other. With transactions of several they may, even those
+/// Single calls never deadlock with each other, be it with many commands in each. With transactions of several they may, even those
 /// that take one lock only: who waits for a row keeps its place in the row's queue, and that is a
 /// lock too.
 fn deadlock(checker: &Checker<'_, '_>) -> Result<(), Wrong> {
     let transactions = checker.view.round.transactions.iter();
-    let mut long = transactions.filter(|other| other.records.len() > 1);
+    let mut long = transactions.filter(|other| other.is_long());
     if long.any(|other| overlap(other.life(), checker.record.span)) {
         Ok(())
     } else {
-        Err("a deadlock among single commands".to_owned())
+        Err("a deadlock among single calls".to_owned())
     }
 }
 

@@ -68,6 +68,7 @@ impl<'a> Generator<'a> {
         };
         let mut command = Command {
             as_try: false,
+            many: None,
             on_refusal,
             request: None,
             identity: acting.identity,
@@ -76,14 +77,19 @@ impl<'a> Generator<'a> {
         if matches!(command.action, Action::Transition(_)) {
             command.as_try = on_refusal == OnRefusal::Return && self.rng.chance(60);
         }
+        self.give_key(acting.tenant, &mut command);
+        (acting.tenant, command)
+    }
+
+    /// A request key, now and then.
+    pub fn give_key(&mut self, tenant: usize, command: &mut Command) {
         if command.takes_key() && command.identity.as_arguments && self.rng.chance(25) {
             self.drawn += 1;
             command.request = Some(format!("{}-{}", self.keys, self.drawn));
             // Known before it is sent, so that others use the key at the same time.
             self.board
-                .with(acting.tenant, |tenant| tenant.learn_request(&command));
+                .with(tenant, |tenant| tenant.learn_request(command));
         }
-        (acting.tenant, command)
     }
 
     /// A command under a key that was used before: the same one, or with something changed.
@@ -100,10 +106,17 @@ impl<'a> Generator<'a> {
             3 => alter(&mut command.action),
             // The same command in its other spelling.
             4 => command.as_try = !command.as_try,
+            // Another command, though it says the same.
+            5 => command.many = command.many.is_none().then_some(false),
             _ => {}
+        }
+        match &mut command.action {
+            Action::Transition(transition) if command.many.is_some() => transition.wait_ms = None,
+            _ => command.many = None,
         }
         command.as_try = command.as_try
             && command.on_refusal == OnRefusal::Return
+            && command.many.is_none()
             && matches!(command.action, Action::Transition(_));
         command.takes_key().then_some((at, command))
     }
@@ -136,7 +149,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Two in three times the instance that everybody looks at.
-    fn instance(&mut self, tenant: usize) -> Option<Known<'a>> {
+    pub fn instance(&mut self, tenant: usize) -> Option<Known<'a>> {
         let rng = &mut self.rng;
         self.board.with(tenant, |tenant| {
             if tenant.instances.is_empty() {
@@ -277,7 +290,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn transition(&mut self, known: &Known<'_>) -> Transition {
+    pub fn transition(&mut self, known: &Known<'_>) -> Transition {
         let position = self.position(known);
         let machine = known.machine;
         // A form of another state, now and then.

@@ -25,6 +25,7 @@ mod library;
 mod locks;
 mod machine;
 mod machines;
+mod many;
 mod model;
 mod oracle;
 mod over;

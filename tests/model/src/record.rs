@@ -107,6 +107,8 @@ pub enum Answer {
 pub struct Record {
     /// Place among the steps of its transaction.
     pub seq: u32,
+    /// The place of the first command of the same call.
+    pub call: u32,
     pub command: Command,
     pub span: Span,
     pub answer: Answer,
@@ -179,6 +181,13 @@ impl Transaction {
         }
     }
 
+    /// Whether it is more than one call.
+    pub fn is_long(&self) -> bool {
+        self.records
+            .iter()
+            .any(|record| record.call != self.records[0].call)
+    }
+
     /// From its first command to its end.
     pub fn life(&self) -> Span {
         Span {
@@ -199,6 +208,11 @@ impl Record {
             }
             _ => None,
         }
+    }
+
+    /// Whether its transaction, or the part of it since the last savepoint, is over.
+    pub fn failed(&self) -> bool {
+        matches!(self.answer, Answer::Fault(_))
     }
 
     /// Whether it changed something, which a lock does not, nor who takes what they have.

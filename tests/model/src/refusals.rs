@@ -70,7 +70,8 @@ pub fn raised(command: &Command, fault: &Fault) -> Result<Option<Refusal>, Wrong
 
 /// A refusal as an outcome.
 pub fn returned(command: &Command, outcome: &Outcome) -> Result<Refusal, Wrong> {
-    if command.on_refusal == OnRefusal::Raise && !command.as_try && !command.is_reader() {
+    let raises = command.on_refusal == OnRefusal::Raise && !command.as_try;
+    if raises && command.many.is_none() && !command.is_reader() {
         return Err("returned, though on_refusal is 'raise'".to_owned());
     }
     let code = outcome.code.clone().ok_or("refused without a code")?;

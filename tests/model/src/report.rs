@@ -37,7 +37,8 @@ impl Summary {
                     Answer::Page(_) => "applied",
                     Answer::Fault(fault) => &fault.code,
                     Answer::Outcome(outcome) if outcome.replayed => "replayed",
-                    Answer::Outcome(outcome) => outcome.code.as_deref().unwrap_or("applied"),
+                    Answer::Outcome(outcome) if outcome.applied => "applied",
+                    Answer::Outcome(outcome) => outcome.code.as_deref().unwrap_or("withheld"),
                 };
                 self.answers.entry(answer.to_owned()).or_default()[kind] += 1;
             }
@@ -48,7 +49,7 @@ impl Summary {
         let names = [
             "start", "transit", "try", "send", "supers", "lock", "check", "get", "by key",
             "decide", "claim", "release", "assign", "delegate", "transfer", "seat +", "seat -",
-            "withdraw",
+            "withdraw", "many",
         ];
         print!("{:<12}", "");
         for name in names {

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use crate::board::{Board, Position};
 use crate::call::Connection;
-use crate::command::{Action, Command};
+use crate::command::Action;
 use crate::generate::{Acting, Generator};
 use crate::library::Library;
+use crate::many;
 use crate::record::{Answer, Ending, Fault, Isolation, Outcome, Record, Span, Time, Transaction};
 
 pub struct Session<'a> {
@@ -47,20 +48,23 @@ impl<'a> Session<'a> {
     }
 
     fn autocommit(&mut self) -> Result<Transaction, String> {
-        let (tenant, command) = self.generator.next(None);
-        let record = self.command(0, command)?;
-        let ending = match record.answer {
-            Answer::Fault(_) => Ending::RolledBack,
-            _ => Ending::Committed,
+        let (tenant, records) = self.call(0, None)?;
+        let failed = records.iter().any(Record::failed);
+        let ending = if failed {
+            Ending::RolledBack
+        } else {
+            Ending::Committed
         };
-        self.learn(tenant, &record, true);
-        self.learn_shown(tenant, &record);
-        let mut end = record.span;
-        if matches!(record.answer, Answer::Fault(_)) {
+        for record in &records {
+            self.learn(tenant, record, true);
+            self.learn_shown(tenant, record);
+        }
+        let mut end = records[0].span;
+        if failed {
             end.to = self.settled()?;
         }
         self.pause(8, 2);
-        Ok(self.closed(Isolation::ReadCommitted, vec![record], ending, end))
+        Ok(self.closed(Isolation::ReadCommitted, records, ending, end))
     }
 
     fn transaction(&mut self, length: usize) -> Result<Transaction, String> {
@@ -120,12 +124,14 @@ impl<'a> Session<'a> {
         }
         open.seq += 1;
         let first = open.seq;
-        let (tenant, command) = self.generator.next(acting);
-        let record = self.command(first, command)?;
-        let failed = matches!(record.answer, Answer::Fault(_));
+        let (tenant, records) = self.call(first, acting)?;
+        let failed = records.iter().any(Record::failed);
         let leaks = self.generator.rng.chance(25);
-        self.learn(tenant, &record, leaks);
-        open.records.push(record);
+        open.seq = first + records.len() as u32 - 1;
+        for record in records {
+            self.learn(tenant, &record, leaks);
+            open.records.push(record);
+        }
         if !saved {
             return Ok(failed);
         }
@@ -143,15 +149,38 @@ impl<'a> Session<'a> {
         Ok(false)
     }
 
-    fn command(&mut self, seq: u32, command: Command) -> Result<Record, String> {
-        let (span, answer) = Span::around(self.epoch, || self.connection.call(&command));
-        Ok(Record {
+    /// The next call: one command, or many. Gives its tenant and what was answered.
+    fn call(
+        &mut self,
+        first: u32,
+        acting: Option<&Acting>,
+    ) -> Result<(usize, Vec<Record>), String> {
+        let (tenant, commands) = match self.generator.many(acting) {
+            Some(drawn) => drawn,
+            None => {
+                let (tenant, command) = self.generator.next(acting);
+                (tenant, vec![command])
+            }
+        };
+        let (span, answers) = Span::around(self.epoch, || match commands[0].many {
+            Some(atomic) => self.connection.call_many(&commands, atomic),
+            None => self
+                .connection
+                .call(&commands[0])
+                .map(|answer| vec![answer]),
+        });
+        let answers = answers?;
+        many::agree(&commands, &answers)?;
+        let records = (first..).zip(commands).zip(answers);
+        let records = records.map(|((seq, command), answer)| Record {
             seq,
+            call: first,
             command,
             span,
-            answer: answer?,
+            answer,
             undone: None,
-        })
+        });
+        Ok((tenant, records.collect()))
     }
 
     fn timed(&mut self, sql: &str) -> Result<(Span, Result<(), Fault>), String> {

@@ -260,7 +260,8 @@ impl Tables<'_> {
             let Answer::Outcome(outcome) = &record.answer else {
                 continue;
             };
-            let stored = !outcome.applied
+            // What a refused one of an atomic call withheld has no code.
+            let stored = outcome.code.is_some()
                 && !record.command.is_reader()
                 && self.round.transaction(at).keeps(record);
             if stored {

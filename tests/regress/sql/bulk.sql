@@ -15,6 +15,9 @@ SELECT t.see(o) FROM wf_start('review', 'bulk-review', '{}') o;
 -- Each by itself: an old page among others.
 SELECT pg_temp.many(jsonb_build_array(pg_temp.go('bulk-2', 'OFF', 'ON', 1), pg_temp.go('bulk-1', 'OFF', 'ON', 7), pg_temp.go('bulk-3', 'OFF', 'ON', 1)));
 SELECT pg_temp.many(jsonb_build_array(pg_temp.go('bulk-2', 'OFF', 'ON', 1), pg_temp.go('bulk-1', 'OFF', 'ON', 1), pg_temp.go('none', 'OFF', 'ON', 1) || '{"instance": "01a23023-54e8-7265-8b58-58d0880354dd"}'));
+-- Who asks again after a lost answer is told so, whether the event was named or not.
+SELECT o.code, o.detail #> '{winner,same_command}' AS same
+  FROM wf_transition_many(jsonb_build_array(pg_temp.go('bulk-2', 'OFF', 'ON', 1), pg_temp.go('bulk-3', 'OFF', 'ON', 1, '{"event": "PRESS"}'), pg_temp.go('bulk-3', 'OFF', 'ON', 1, '{"comment": "another"}')), actor => 'ann', roles => '{clerk}') o;
 -- The refusals are kept as those of wf_try_transition are.
 SELECT command, code, actor, t.told(detail) FROM workflow.refusals WHERE command = 'wf_transition_many' ORDER BY id;
 

@@ -142,12 +142,15 @@ ok($node->wait_for_log(qr/database system is ready to accept connections/, $log)
 $node->poll_query_until('postgres', 'SELECT true');
 fires('one', begin('one'), 'and so does the launcher');
 cmp_ok(value($node, 'one', 'SELECT count(*) FROM workflow.outbox'), '>', 500, 'nobody has subscribed, and the events are there');
-$node->append_conf('postgresql.conf', 'workflow.outbox_retention = 0');
+value($node, 'one', q{SELECT wf_start('wait', 'keyed', '{}', request_id => 'k', tenant => 'acme')});
+is_value($node, 'one', 'SELECT count(*) FROM workflow.requests', '1', 'a request key is kept');
+$node->append_conf('postgresql.conf', "workflow.outbox_retention = 0\nworkflow.request_retention = 0");
 $since = time;
 $node->stop('fast');
 cmp_ok(time - $since, '<', 20, 'a shutdown does not wait for it');
 $node->start;
 ok($node->poll_query_until('one', 'SELECT count(*) = 0 FROM workflow.outbox'), 'events that nobody waits for go when their time is over');
+ok($node->poll_query_until('one', 'SELECT count(*) = 0 FROM workflow.requests'), 'and so do request keys');
 fires('one', begin('one'), 'it works after a restart');
 is_sound($node, 'one');
 
