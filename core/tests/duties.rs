@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use workflow_core::decide::{
     Instance, Lease, Override, Plan, Rejection, SeatTask, Send, Standing, StepKind, Truth, Vote,
-    World, claim, delegate, overrule, same_person, send, transfer, vote,
+    World, claim, delegate, overrule, send, transfer, vote,
 };
 use workflow_core::definition::{self, Decision, Definition};
 use workflow_core::refusal::Reason;
@@ -172,7 +172,7 @@ fn nor_by_another_spelling() {
     for actor in ["Ann", "ANN", " ann", "aNN "] {
         assert!(!approve(&machine, &approval(), actor), "{actor:?}");
     }
-    assert!(same_person("Ömer", "öMER") && !same_person("ann", "anna"));
+    assert!(approve(&machine, &approval(), "anna"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a decision may ask for, fetched from the server where it matters.
 
-use workflow_core::decide::{Lease, Standing, Truth, World, same_person};
+use workflow_core::decide::{Lease, Standing, Truth, World};
 
 use crate::engine::failure::Failure;
 use crate::engine::identity::Caller;
@@ -193,16 +193,14 @@ impl World for ServerWorld<'_> {
 
     fn is_author(&mut self, person: &str) -> bool {
         match self.material {
-            Material::New { .. } => same_person(person, &self.caller.actor),
-            Material::Stored { .. } => {
-                match self.load().map(|(_, author)| same_person(author, person)) {
-                    Ok(is_author) => is_author,
-                    Err(report) => {
-                        self.error.get_or_insert(report);
-                        true
-                    }
+            Material::New { .. } => person == self.caller.actor,
+            Material::Stored { .. } => match self.load().map(|(_, author)| author == person) {
+                Ok(is_author) => is_author,
+                Err(report) => {
+                    self.error.get_or_insert(report);
+                    true
                 }
-            }
+            },
         }
     }
 

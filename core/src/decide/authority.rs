@@ -101,9 +101,9 @@ pub(super) fn check_duties(
     Ok(())
 }
 
-/// Whether two names mean one person, as far as duties are to be kept apart. Logins are often typed
-/// in either case; taking two people for one only asks for a third.
-pub fn same_person(one: &str, other: &str) -> bool {
+/// Whether two names may mean one person who decides twice. Names are compared byte by byte elsewhere;
+/// but logins are often typed in either case, and taking two people for one here only asks for a third.
+fn same_person(one: &str, other: &str) -> bool {
     let plain =
         |name: &str| -> String { name.trim().chars().flat_map(char::to_lowercase).collect() };
     one == other || plain(one) == plain(other)
@@ -111,7 +111,7 @@ pub fn same_person(one: &str, other: &str) -> bool {
 
 /// Whether a person started the instance or is the author of the present material.
 pub(super) fn submits(instance: &Instance, person: &str, world: &mut impl World) -> bool {
-    same_person(person, &instance.started_by) || world.is_author(person)
+    person == instance.started_by || world.is_author(person)
 }
 
 /// Whether the actor holds one of the roles that are needed, if any are.

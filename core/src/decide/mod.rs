@@ -25,7 +25,6 @@ mod work;
 mod tests;
 
 pub use after::opens;
-pub use authority::same_person;
 pub use draws::{Movement, not_found, settle};
 pub use operate::{Override, adopt, cancel, migrate, overrule};
 pub use seats::{add_seat, remove_seat, withdraw};

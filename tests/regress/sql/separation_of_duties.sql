@@ -59,16 +59,16 @@ SELECT t.vote('behalf', 'boss', 'APPROVE', 'bob');
 SELECT t.vote('behalf', 'boss', 'APPROVE', 'cyd');
 
 -- Another round and another reviewer do not give the right back; nor does new material.
-SELECT pg_temp.reviewed('rounds');
-SELECT t.vote('rounds', 'boss', 'RETURN', 'bob');
-SELECT t.vote('rounds', 'reviewer', 'PASS', 'cyd');
-SELECT t.vote('rounds', 'boss', 'APPROVE', 'ann');
-SELECT t.vote('rounds', 'boss', 'APPROVE', 'cyd');
-SELECT o.material_version FROM wf_supersede_material(t.a('rounds'), 1, '{"amount": 2}', actor => 'sue') o;
-SELECT t.vote('rounds', 'reviewer', 'PASS', 'dan');
-SELECT t.vote('rounds', 'boss', 'APPROVE', 'ann');
+SELECT pg_temp.reviewed('duty-rounds');
+SELECT t.vote('duty-rounds', 'boss', 'RETURN', 'bob');
+SELECT t.vote('duty-rounds', 'reviewer', 'PASS', 'cyd');
+SELECT t.vote('duty-rounds', 'boss', 'APPROVE', 'ann');
+SELECT t.vote('duty-rounds', 'boss', 'APPROVE', 'cyd');
+SELECT o.material_version FROM wf_supersede_material(t.a('duty-rounds'), 1, '{"amount": 2}', actor => 'sue') o;
+SELECT t.vote('duty-rounds', 'reviewer', 'PASS', 'dan');
+SELECT t.vote('duty-rounds', 'boss', 'APPROVE', 'ann');
 -- Who sent it back has decided in APPROVAL, and may do so again.
-SELECT t.vote('rounds', 'boss', 'APPROVE', 'bob');
+SELECT t.vote('duty-rounds', 'boss', 'APPROVE', 'bob');
 
 -- A note is no decision; a review that was rolled back is none; a vote that others completed is one.
 SELECT wf_start('duties', 'notes', '{}', actor => 'sue'), wf_send(t.i('notes'), 'SUBMIT', actor => 'sue') \gset ignored
