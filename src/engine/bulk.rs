@@ -130,6 +130,8 @@ enum Verdict {
     Replayed(Outcome),
     /// Takes this step.
     Takes(Outcome),
+    /// Answers as a command before it in this call, which has the same request key.
+    Repeats(Outcome),
     /// Refused; with the event that the command means, where that is known.
     Refused(Box<Refusal>, Option<String>),
 }
@@ -179,8 +181,12 @@ fn settle(
     withheld: bool,
 ) -> Result<Fate, Failure> {
     match verdict {
-        Verdict::Takes(outcome) if withheld => Ok(Fate::Withheld(outcome)),
-        Verdict::Replayed(outcome) | Verdict::Takes(outcome) => Ok(Fate::Answered(outcome)),
+        Verdict::Takes(outcome) | Verdict::Repeats(outcome) if withheld => {
+            Ok(Fate::Withheld(outcome))
+        }
+        Verdict::Replayed(outcome) | Verdict::Takes(outcome) | Verdict::Repeats(outcome) => {
+            Ok(Fate::Answered(outcome))
+        }
         Verdict::Refused(refusal, event) => {
             let wanted = Wanted {
                 event,
@@ -469,7 +475,7 @@ impl<'a> Bench<'a> {
             Verdict::Takes(outcome) if same => {
                 let mut outcome = outcome.clone();
                 outcome.replayed = true;
-                Ok(Verdict::Replayed(outcome))
+                Ok(Verdict::Repeats(outcome))
             }
             _ => Ok(Verdict::refused(request::mismatch(request.key()))),
         }
@@ -489,12 +495,14 @@ impl<'a> Bench<'a> {
                 outcome.material_version = Some(instance.material_version);
             }
             outcome.applied = false;
+            outcome.replayed = false;
             outcome.event = None;
             outcome.task_ids.clear();
             outcome
         };
         let verdicts = verdicts.into_iter().map(|verdict| match verdict {
             Verdict::Takes(outcome) => Verdict::Takes(withheld(outcome)),
+            Verdict::Repeats(outcome) => Verdict::Repeats(withheld(outcome)),
             other => other,
         });
         verdicts.collect()

@@ -28,10 +28,16 @@ impl Generator<'_> {
         };
         let mut commands: Vec<Command> = Vec::new();
         for _ in 0..1 + self.rng.below(MOST) {
-            let last = commands.last().filter(|_| !atomic).cloned();
-            let command = match last {
-                Some(last) if self.rng.chance(12) => last,
+            let last = commands.last().cloned();
+            // In an atomic call only what its key makes the same command.
+            let again = |last: &Command| !atomic || last.request.is_some();
+            let command = match last.filter(again) {
+                Some(last) if self.rng.chance(if atomic { 40 } else { 12 }) => {
+                    commands.push(last);
+                    continue;
+                }
                 last => {
+                    let last = last.filter(|_| !atomic);
                     let known = self.instance(acting.tenant)?;
                     let last = last.filter(|_| self.rng.chance(30));
                     let action =

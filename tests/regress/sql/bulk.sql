@@ -52,6 +52,8 @@ SELECT pg_temp.many(jsonb_build_array(pg_temp.go('bulk-3', 'OFF', 'ON', 3), pg_t
 SELECT pg_temp.many(jsonb_build_array(pg_temp.go('bulk-4', 'ON', 'OFF', 2, '{"request_id": "bulk-b"}'), pg_temp.go('bulk-3', 'OFF', 'ON', 1)), true);
 SELECT pg_temp.many(jsonb_build_array(pg_temp.go('bulk-4', 'ON', 'OFF', 2, '{"request_id": "bulk-b"}')), true);
 
+-- What was not carried out cannot be repeated either.
+SELECT pg_temp.many(jsonb_build_array(pg_temp.go('bulk-4', 'OFF', 'ON', 3, '{"request_id": "bulk-c"}'), pg_temp.go('bulk-4', 'OFF', 'ON', 3, '{"request_id": "bulk-c"}'), pg_temp.go('bulk-3', 'OFF', 'ON', 1)), true);
 -- What cannot be read is an error that names the command, and nothing is done.
 SELECT t.refusal(format('SELECT wf_transition_many(%L)', c)) FROM (VALUES
     ('{}'), ('7'), ('[7]'), ('[[]]'), ('[{}]'),
