@@ -44,7 +44,7 @@ help:
 	@echo 'make faults        wrong ways to lock beside the right one, on PostgreSQL and Redis'
 	@echo 'make psql          psql on a private, temporary server with the extension'
 	@echo 'make test          all of the following, on private servers'
-	@echo 'make lint          formatting and clippy'
+	@echo 'make lint          formatting, clippy, and pgspot over the SQL scripts'
 	@echo 'make unit          tests of the core, without a server'
 	@echo 'make regress       tests/regress by pg_regress'
 	@echo 'make isolation     tests/isolation by pg_isolation_regress'

@@ -44,6 +44,7 @@ WITH RECURSIVE listed(object, capabilities) AS (VALUES
     ('function wf_outbox_skip', 'operator'),
     ('function wf_outbox_subscribe', 'worker operator'),
     ('function wf_outbox_unsubscribe', 'operator'),
+    ('function wf_override', 'operator'),
     ('function wf_purge', 'operator'),
     ('function wf_purge_all', 'operator'),
     ('function wf_run_due', 'worker'),

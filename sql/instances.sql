@@ -1,6 +1,6 @@
 -- Runs of a definition over an application, and their history.
 
-CREATE TYPE workflow.step AS ENUM ('start', 'edge', 'supersede', 'seat', 'cancel', 'migrate', 'exhaust');
+CREATE TYPE workflow.step AS ENUM ('start', 'edge', 'supersede', 'seat', 'cancel', 'migrate', 'exhaust', 'override');
 COMMENT ON TYPE workflow.step IS 'Kind of a history row: an edge of the definition, or a marked administrative step.';
 
 CREATE TYPE workflow.decision AS ENUM ('approve', 'reject', 'return');

@@ -32,6 +32,24 @@ CREATE FUNCTION wf_cancel(
 COMMENT ON FUNCTION wf_cancel IS 'Ends an instance in the state in which it stands: privileged. Its open tasks are CANCELLED, and history gets a step cancel with the reason. Errors: 22023 no reason, WF001, WF005, WF013.';
 REVOKE ALL ON FUNCTION wf_cancel FROM PUBLIC;
 
+CREATE FUNCTION wf_override(
+    instance uuid,
+    event text,
+    reason text,
+    expected_revision bigint,
+    material_version int,
+    payload jsonb DEFAULT NULL,
+    request_id text DEFAULT NULL,
+    on_refusal text DEFAULT 'raise',
+    tenant text DEFAULT NULL,
+    actor text DEFAULT NULL,
+    roles text[] DEFAULT NULL,
+    identity_token text DEFAULT NULL
+) RETURNS SETOF workflow.outcome ROWS 1
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wf_override';
+COMMENT ON FUNCTION wf_override IS 'Takes the edge of an event in the place of those who are asked: roles, seats and their votes, holders of tasks and separation of duties are set aside; revision, material, lease, guards and resources are not. History gets a step override with the operator and the reason, which must not be empty; open tasks are SUPERSEDED. Errors: 22023 no reason, WF001, WF002, WF003, WF004, WF005, WF008, WF009, WF011, WF012, WF013.';
+REVOKE ALL ON FUNCTION wf_override FROM PUBLIC;
+
 CREATE FUNCTION wf_adopt(
     definition text,
     business_key text,

@@ -57,6 +57,8 @@ SELECT e.instance_id, e.at, e.kind, e.revision, e.work, e.actor, e.on_behalf_of,
                      FROM workflow.tasks k
                     WHERE k.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
                       AND k.id OPERATOR(pg_catalog.=) h.task_id)
+               WHEN h.step OPERATOR(pg_catalog.=) 'override'::workflow.step
+                   THEN pg_catalog.format('%s, in the place of those who were asked: from %s to %s', h.event, h.from_state, h.to_state)
                WHEN h.step OPERATOR(pg_catalog.=) 'cancel'::workflow.step THEN 'ended it'
                WHEN h.step OPERATOR(pg_catalog.=) 'migrate'::workflow.step THEN CASE
                    WHEN h.from_state OPERATOR(pg_catalog.=) h.to_state

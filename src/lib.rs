@@ -35,6 +35,7 @@ sql_functions! {
     "wf_diagram" => api::diagram::diagram,
     "wf_activate" => api::define::activate,
     "wf_cancel" => api::cancel::cancel,
+    "wf_override" => api::overrule::overrule,
     "wf_adopt" => api::adopt::adopt,
     "wf_migrate" => api::migrate::migrate,
     "wf_purge" => api::purge::purge,

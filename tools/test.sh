@@ -102,6 +102,7 @@ run_lint() {
     check "rustfmt" tool_cargo fmt --all --check -- --color never || true
     check "clippy tools" tool_cargo clippy --quiet --locked --all-targets \
         -p workflow-core -p workflow-demo -p workflow-bench -p workflow-faults -p workflow-model -- -D warnings || true
+    check "pgspot" "$ROOT/tools/pgspot.sh" || true
 }
 
 run_unit() {

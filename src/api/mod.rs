@@ -13,6 +13,7 @@ pub mod identity;
 pub mod lease;
 pub mod limit;
 pub mod migrate;
+pub mod overrule;
 pub mod purge;
 pub mod query;
 pub mod resource;

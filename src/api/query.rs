@@ -78,7 +78,7 @@ fn page(spi: &Spi, caller: &Caller, id: Uuid) -> Result<Vec<Cell>, Failure> {
         application: instance.application_id,
         version: instance.material_version,
     };
-    let mut world = ServerWorld::new(spi, caller, at, None);
+    let mut world = ServerWorld::new(spi, caller, at, None).about(row.instance.id);
     let actions = decide::actions(&published.machine, instance, &mut world);
     let actions: Vec<Json> = world.finish(actions)?.into_iter().map(action).collect();
 

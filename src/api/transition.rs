@@ -300,6 +300,7 @@ fn foresee(
         version: scene.material_version,
     };
     let mut world = ServerWorld::new(spi, caller, material, arguments.payload.as_ref())
+        .about(arguments.instance)
         .under(arguments.lease.as_ref(), None);
     let transition = arguments.command();
     let decision = decide::transition(&definition.machine, &row.instance, &transition, &mut world);

@@ -110,7 +110,7 @@ fn explanation(spi: &Spi, caller: &Caller, id: Uuid) -> Result<Json, Failure> {
         application: instance.application_id,
         version: instance.material_version,
     };
-    let mut world = ServerWorld::new(spi, caller, at, None);
+    let mut world = ServerWorld::new(spi, caller, at, None).about(row.instance.id);
     let actions = decide::actions(&published.machine, instance, &mut world);
     let actions: Vec<Json> = world
         .finish(actions)?

@@ -51,6 +51,18 @@ impl Change<'_> {
         }
     }
 
+    /// Who decided, and for whom, as the next steps of the instance are to know.
+    pub fn deciders(&self, command: &Command<'_>) -> Vec<String> {
+        let step = self.plan.first();
+        if step.decision.is_none() && step.from == Some(step.to) {
+            return Vec::new();
+        }
+        let principal = self.verdict().and_then(|task| task.delegated_by.clone());
+        std::iter::once(command.caller.actor.clone())
+            .chain(principal)
+            .collect()
+    }
+
     fn event(&self) -> &str {
         self.plan.first().event.as_deref().unwrap_or_default()
     }

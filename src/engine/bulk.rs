@@ -21,7 +21,7 @@ use crate::engine::lease::check::{self, Kept, Presented};
 use crate::engine::limits;
 use crate::engine::request::{self, Fingerprint, Request};
 use crate::engine::resource;
-use crate::engine::world::{Material, ServerWorld};
+use crate::engine::world::{Acted, Material, ServerWorld};
 use crate::engine::write::Scene;
 use crate::pg::report::Report;
 use crate::pg::subtransaction;
@@ -508,6 +508,18 @@ impl<'a> Bench<'a> {
         verdicts.collect()
     }
 
+    /// Who has decided about an instance in this call so far. Its steps are not written before all
+    /// of its commands are decided.
+    fn acted(&self, instance: Uuid) -> Vec<Acted> {
+        let changes = self.waves.iter().flatten();
+        let own = changes.filter(|change| change.before.instance.id == instance);
+        own.map(|change| Acted {
+            state: change.before.instance.state.clone(),
+            people: change.deciders(self.command),
+        })
+        .collect()
+    }
+
     /// Decides a command and lets its instance stand where it leads.
     fn decide(
         &mut self,
@@ -531,6 +543,7 @@ impl<'a> Bench<'a> {
         };
         let mut world = ServerWorld::new(command.spi, &command.caller, material, payload)
             .about(order.instance)
+            .after(self.acted(order.instance))
             .under(lease, lost);
         let machine = &definition.machine;
         let decision = decide::transition(machine, &row.instance, &order.transition(), &mut world);

@@ -32,6 +32,14 @@ pub enum Material<'a> {
     },
 }
 
+/// Who decided in a state.
+pub struct Acted {
+    /// The state.
+    pub state: String,
+    /// Who, and for whom.
+    pub people: Vec<String>,
+}
+
 /// The server as a decision sees it. An error on the way is kept, makes every further answer the
 /// refusing one, and is raised by [`ServerWorld::finish`].
 pub struct ServerWorld<'a> {
@@ -42,6 +50,7 @@ pub struct ServerWorld<'a> {
     instance: Option<Uuid>,
     lease: Option<&'a Presented>,
     lost: Option<&'a str>,
+    earlier: Vec<Acted>,
     loaded: Option<(Jsonb, String)>,
     roles: Option<Vec<String>>,
     error: Option<Report>,
@@ -63,6 +72,7 @@ impl<'a> ServerWorld<'a> {
             instance: None,
             lease: None,
             lost: None,
+            earlier: Vec::new(),
             loaded: None,
             roles: None,
             error: None,
@@ -77,6 +87,12 @@ impl<'a> ServerWorld<'a> {
     /// The same about an instance that exists.
     pub fn about(mut self, instance: Uuid) -> ServerWorld<'a> {
         self.instance = Some(instance);
+        self
+    }
+
+    /// The same after steps that were decided in this call and are not written yet.
+    pub fn after(mut self, earlier: Vec<Acted>) -> ServerWorld<'a> {
+        self.earlier = earlier;
         self
     }
 
@@ -186,6 +202,29 @@ impl World for ServerWorld<'_> {
                 }
             },
         }
+    }
+
+    fn deciders(&mut self, states: &[String]) -> Vec<String> {
+        let Some(instance) = self.instance else {
+            return Vec::new();
+        };
+        let earlier = self.earlier.iter();
+        let earlier = earlier.filter(|acted| states.contains(&acted.state));
+        let mut people: Vec<String> = earlier.flat_map(|acted| acted.people.clone()).collect();
+        let key = [
+            Value::Text(&self.caller.tenant),
+            Value::Uuid(instance),
+            Value::Texts(states),
+        ];
+        for row in self.spi.run(&statements::DECIDERS, &key).rows() {
+            match row.text(0) {
+                Ok(person) => people.push(person),
+                Err(report) => {
+                    self.error.get_or_insert(report);
+                }
+            }
+        }
+        people
     }
 
     fn has_verdict(&mut self) -> bool {

@@ -80,7 +80,7 @@ WITH i AS (
         ON m.tenant_id OPERATOR(pg_catalog.=) p.tenant_id
        AND m.name OPERATOR(pg_catalog.=) p.name
        AND m.version OPERATOR(pg_catalog.=) h.definition_version
-     WHERE h.step OPERATOR(pg_catalog.=) 'edge'::workflow.step
+     WHERE h.step OPERATOR(pg_catalog.=) ANY ('{edge,override}'::workflow.step[])
 ), walked AS (
     SELECT s.tenant_id, s.instance_id, s.revision, s.from_state, s.to_state, s.event,
            COALESCE(s.some OPERATOR(pg_catalog.?) s.key, false) AS known,
@@ -250,6 +250,32 @@ SELECT 3, 'one_vote_per_person', t.tenant_id, t.instance_id,
  GROUP BY t.tenant_id, t.instance_id, t.material_version, t.round, t.decided_by
 HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1
 UNION ALL
+SELECT 3, 'duties_are_separate', h.tenant_id, h.instance_id,
+       pg_catalog.format('revision %s: decided in %s by %s, who had decided in %s', h.revision,
+                         h.from_state, COALESCE(h.on_behalf_of, h.actor), e.from_state)
+  FROM h
+  JOIN i ON i.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+        AND i.id OPERATOR(pg_catalog.=) h.instance_id
+  JOIN workflow.definitions p
+    ON p.id OPERATOR(pg_catalog.=) i.definition_id
+   AND (p.tenant_id OPERATOR(pg_catalog.=) i.tenant_id OR p.tenant_id OPERATOR(pg_catalog.=) '*')
+  JOIN workflow.definitions d
+    ON d.tenant_id OPERATOR(pg_catalog.=) p.tenant_id AND d.name OPERATOR(pg_catalog.=) p.name
+   AND d.version OPERATOR(pg_catalog.=) h.definition_version
+ CROSS JOIN LATERAL (SELECT d.spec OPERATOR(pg_catalog.#>)
+                            ARRAY['states', h.from_state, 'meta', 'task', 'not_same_as'] AS names) k
+  JOIN workflow.history e
+    ON e.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
+   AND e.instance_id OPERATOR(pg_catalog.=) h.instance_id
+   AND e.revision OPERATOR(pg_catalog.<) h.revision
+   AND k.names OPERATOR(pg_catalog.?) e.from_state
+   AND e.step OPERATOR(pg_catalog.=) ANY ('{edge,override}'::workflow.step[])
+   AND e.event IS NOT NULL
+   AND (e.decision IS NOT NULL OR e.to_state OPERATOR(pg_catalog.<>) e.from_state)
+   AND ARRAY[e.actor, e.on_behalf_of] OPERATOR(pg_catalog.&&) ARRAY[h.actor, h.on_behalf_of]
+ WHERE h.step OPERATOR(pg_catalog.=) 'edge'::workflow.step AND h.decision IS NOT NULL
+   AND k.names IS NOT NULL
+UNION ALL
 SELECT 5, 'events_have_a_step', x.tenant_id, x.aggregateid::pg_catalog.uuid,
        pg_catalog.format('an event of revision %s, which is not in history', x.revision)
   FROM x
@@ -264,7 +290,7 @@ SELECT 5, 'steps_have_an_event', h.tenant_id, h.instance_id,
   LEFT JOIN walked w ON w.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
                     AND w.instance_id OPERATOR(pg_catalog.=) h.instance_id
                     AND w.revision OPERATOR(pg_catalog.=) h.revision
- WHERE (h.step OPERATOR(pg_catalog.<>) 'edge'::workflow.step OR (w.may_publish AND NOT w.may_keep))
+ WHERE (h.step OPERATOR(pg_catalog.<>) ALL ('{edge,override}'::workflow.step[]) OR (w.may_publish AND NOT w.may_keep))
    AND NOT EXISTS (SELECT FROM x
                     WHERE x.tenant_id OPERATOR(pg_catalog.=) h.tenant_id
                       AND x.aggregateid OPERATOR(pg_catalog.=) h.instance_id::pg_catalog.text
@@ -342,7 +368,7 @@ SELECT 7, 'moves_belong_to_a_step', m.tenant_id, m.instance_id,
                     WHERE h.tenant_id OPERATOR(pg_catalog.=) m.tenant_id
                       AND h.instance_id OPERATOR(pg_catalog.=) m.instance_id
                       AND h.revision OPERATOR(pg_catalog.=) m.revision
-                      AND h.step OPERATOR(pg_catalog.=) 'edge'::workflow.step)
+                      AND h.step OPERATOR(pg_catalog.=) ANY ('{edge,override}'::workflow.step[]))
 UNION ALL
 SELECT 5, 'what_is_delivered_is_an_event', w.tenant_id, w.instance_id,
        pg_catalog.format('%s waits for revision %s, which is not in the outbox', w.who, w.revision)

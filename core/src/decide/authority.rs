@@ -35,7 +35,7 @@ pub(super) fn authorize(
         [one] => one.delegated_by.as_deref(),
         _ => None,
     };
-    check_submitter(instance, task, principal, world)
+    check_duties(instance, task, principal, world)
 }
 
 /// Whether the actor holds a role of the edge.
@@ -69,8 +69,9 @@ pub(super) fn check_seat(
     Err(instance.refuse(Reason::NotAuthorized, message).into())
 }
 
-/// Whether the actor, and whoever they act for, may decide, given who submitted.
-pub(super) fn check_submitter(
+/// Whether the actor, and whoever they act for, may decide, given who submitted and who decided
+/// before.
+pub(super) fn check_duties(
     instance: &Instance,
     task: &Task,
     principal: Option<&str>,
@@ -78,11 +79,34 @@ pub(super) fn check_submitter(
 ) -> Result<(), Rejection> {
     let actor = world.actor().to_owned();
     let mut people = std::iter::once(actor.as_str()).chain(principal);
-    if !task.self_approval && people.any(|person| submits(instance, person, world)) {
+    if !task.self_approval
+        && people
+            .clone()
+            .any(|person| submits(instance, person, world))
+    {
         let message = "the submitter may not decide";
         return Err(instance.refuse(Reason::NotAuthorized, message).into());
     }
+    if task.not_same_as.is_empty() {
+        return Ok(());
+    }
+    let earlier = world.deciders(&task.not_same_as);
+    if people.any(|person| earlier.iter().any(|other| same_person(person, other))) {
+        let states = task.not_same_as.join(", ");
+        let message = format!("who decided in {states} may not decide here");
+        let refusal = instance.refuse(Reason::NotAuthorized, message);
+        let refusal = refusal.with("not_same_as", task.not_same_as.clone());
+        return Err(refusal.into());
+    }
     Ok(())
+}
+
+/// Whether two names may mean one person who decides twice. Names are compared byte by byte elsewhere;
+/// but logins are often typed in either case, and taking two people for one here only asks for a third.
+fn same_person(one: &str, other: &str) -> bool {
+    let plain =
+        |name: &str| -> String { name.trim().chars().flat_map(char::to_lowercase).collect() };
+    one == other || plain(one) == plain(other)
 }
 
 /// Whether a person started the instance or is the author of the present material.

@@ -72,6 +72,20 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
+    /// The same in the place of those who are asked.
+    pub(super) fn overrule(
+        &mut self,
+        from: StateId,
+        edge: &Edge,
+        world: &mut impl World,
+    ) -> Result<(), Rejection> {
+        self.follow(from, edge, world)?;
+        if let Some(step) = self.steps.last_mut() {
+            step.kind = StepKind::Override;
+        }
+        Ok(())
+    }
+
     /// New material, with or without a move.
     pub(super) fn supersede(&mut self, from: StateId, back_to: Option<StateId>) {
         self.push(

@@ -26,7 +26,7 @@ mod tests;
 
 pub use after::opens;
 pub use draws::{Movement, not_found, settle};
-pub use operate::{adopt, cancel, migrate};
+pub use operate::{Override, adopt, cancel, migrate, overrule};
 pub use seats::{add_seat, remove_seat, withdraw};
 pub use work::{Finish, Offer, Taken, exhaust, finish, offer};
 
@@ -141,6 +141,12 @@ pub trait World {
     fn roles(&mut self) -> &[String];
     /// Whether this person is the author of the present material.
     fn is_author(&mut self, person: &str) -> bool;
+    /// Who has decided in these states, in whatever round and on whatever material: who gave a
+    /// verdict or a vote there or moved the instance on, and for whom.
+    fn deciders(&mut self, states: &[String]) -> Vec<String> {
+        let _ = states;
+        Vec::new()
+    }
     /// Whether an approval or rejection of the present material is in the history.
     fn has_verdict(&mut self) -> bool;
     /// The lease that the command presents.
@@ -184,6 +190,8 @@ pub enum StepKind {
     Migrate,
     /// Machine work failed too often.
     Exhaust,
+    /// An operator took an edge in the place of those who are asked.
+    Override,
 }
 
 impl StepKind {
@@ -197,6 +205,7 @@ impl StepKind {
             StepKind::Cancel => "cancel",
             StepKind::Migrate => "migrate",
             StepKind::Exhaust => "exhaust",
+            StepKind::Override => "override",
         }
     }
 }

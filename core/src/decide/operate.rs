@@ -1,14 +1,16 @@
 //! What operators do to instances from outside their machine: end one, take one in that stands
-//! somewhere already, carry one over to another version of its definition.
+//! somewhere already, carry one over to another version of its definition, decide in the place of
+//! those who are asked.
 
 use std::collections::BTreeMap;
 
 use super::chain::Chain;
-use super::command::{complete, current, standing_state};
+use super::command::{choose, complete, current, standing_state};
 use super::seats::revision_only;
+use super::work::check_lease;
 use super::{Instance, Plan, Rejection, StepKind, World};
 use crate::definition::{Decision, Definition, State};
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::{Position, Reason, Refusal};
 
 /// What `wf_cancel` does: the instance ends where it stands.
 pub fn cancel(
@@ -37,6 +39,55 @@ pub fn adopt(definition: &Definition, instance: &Instance) -> Result<Plan, Rejec
     let mut chain = Chain::new(definition, instance);
     chain.start_in(state);
     Ok(chain.finish())
+}
+
+/// Takes an edge in the place of those who are asked.
+#[derive(Clone, Debug)]
+pub struct Override<'a> {
+    /// The event.
+    pub event: &'a str,
+    /// Revision the operator saw.
+    pub expected_revision: i64,
+    /// Material the operator saw.
+    pub material_version: i32,
+}
+
+/// What `wf_override` does: who may take the edge is set aside (roles, seats and their votes,
+/// holders, separation of duties), what must be true is not (revision, material, lease, guards,
+/// resources).
+pub fn overrule(
+    definition: &Definition,
+    instance: &Instance,
+    command: &Override<'_>,
+    world: &mut impl World,
+) -> Result<Plan, Rejection> {
+    let expected = Position {
+        state: None,
+        revision: Some(command.expected_revision),
+        material_version: Some(command.material_version),
+    };
+    let mut decide = || {
+        if !definition.has_event(command.event) {
+            let message = format!("the definition has no event {}", command.event);
+            return Err(instance.refuse(Reason::NoSuchTransition, message).into());
+        }
+        let here = standing_state(definition, instance)?;
+        check_lease(instance, &definition.states[here], world)?;
+        current(instance, &expected)?;
+        let branches = definition.states[here].branches(command.event);
+        if branches.len() == 0 {
+            let message = format!(
+                "the event {} does not belong to state {}",
+                command.event, instance.state
+            );
+            return Err(instance.refuse(Reason::WrongState, message).into());
+        }
+        let edge = choose(instance, branches, world)?;
+        let mut chain = Chain::new(definition, instance);
+        chain.overrule(here, edge, world)?;
+        chain.settle(world)
+    };
+    decide().map_err(|rejection| complete(rejection, instance, &expected, None))
 }
 
 /// What `wf_migrate` does to one open instance. `state_map` names the new states of old ones; a

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::authority::{check_edge, check_seat, check_submitter};
+use super::authority::{check_duties, check_edge, check_seat};
 use super::command::{choose, complete, current, standing_state, take};
 use super::votes::{self, Ballot, Tally, Verdict, Voice};
 use super::work::check_lease;
@@ -92,7 +92,7 @@ fn decide_vote(
         if !task.entrusted_to(world.actor()) {
             check_seat(instance, &task.seat, &task.roles, world)?;
         }
-        check_submitter(instance, rules, task.delegated_by.as_deref(), world)?;
+        check_duties(instance, rules, task.delegated_by.as_deref(), world)?;
         check_lease(instance, state, world)?;
     }
     if let Some(ended) = command
@@ -211,13 +211,8 @@ fn may_vote(
             .tasks
             .iter()
             .filter_map(|task| task.vote.as_ref())
-            .any(|vote| {
-                people.contains(&vote.voter.as_str())
-                    || vote
-                        .on_behalf_of
-                        .as_deref()
-                        .is_some_and(|name| people.contains(&name))
-            });
+            .flat_map(|vote| std::iter::once(&vote.voter).chain(&vote.on_behalf_of))
+            .any(|voter| people.contains(&voter.as_str()));
         if voted {
             let message = "this person has a counted vote in this round";
             return Err(instance.refuse(Reason::AlreadyVoted, message).into());
@@ -419,9 +414,7 @@ fn hand_over<W: World>(
         Some(holder) if holder == world.actor() => {
             let from = standing_state(definition, instance)?;
             match &definition.states[from].task {
-                Some(rules) => {
-                    check_submitter(instance, rules, task.delegated_by.as_deref(), world)
-                }
+                Some(rules) => check_duties(instance, rules, task.delegated_by.as_deref(), world),
                 None => Ok(()),
             }
         }
@@ -443,7 +436,7 @@ fn entitled<W: World>(
     check_seat(instance, &task.seat, &task.roles, world)?;
     let from = standing_state(definition, instance)?;
     match &definition.states[from].task {
-        Some(rules) => check_submitter(instance, rules, None, world),
+        Some(rules) => check_duties(instance, rules, None, world),
         None => Ok(()),
     }
 }

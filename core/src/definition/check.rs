@@ -156,6 +156,10 @@ fn check_state(state: &State, note: &Note, draft: &Draft, findings: &mut Finding
     {
         check_task(task, state, &child(&child(path, "meta"), "task"), findings);
     }
+    if let Some(task) = &state.task {
+        let path = child(&child(&child(path, "meta"), "task"), "not_same_as");
+        check_duties(task, &path, draft, findings);
+    }
     check_pairs(state, path, draft, findings);
 }
 
@@ -182,6 +186,18 @@ fn check_task(task: &Task, state: &State, path: &str, findings: &mut Findings) {
             let message = "no seat can vote against: no edge of the state has the decision \
                            `reject`";
             findings.warning(path, message);
+        }
+    }
+}
+
+/// Whether anybody ever decides in the states whose deciders are kept out.
+fn check_duties(task: &Task, path: &str, draft: &Draft, findings: &mut Findings) {
+    for name in &task.not_same_as {
+        let mut states = draft.states.iter().zip(&draft.notes);
+        let named = states.find(|(state, _)| state.name == *name);
+        if named.is_some_and(|(state, note)| state.edges.is_empty() && !note.hides_edges) {
+            let message = format!("has no effect: nobody decides in {}", quote(name));
+            findings.error(path, message);
         }
     }
 }

@@ -91,7 +91,7 @@ fn accepted(place: Place, key: &str) -> Option<Shape> {
         (Place::StateMeta, "task" | "on_supersede" | "lease" | "retry") => Shape::Read,
         (Place::Retry, "max_attempts" | "base_ms" | "max_ms" | "exhausted") => Shape::Read,
         (Place::Task, "seats" | "rule" | "reject" | "due") => Shape::Read,
-        (Place::Task, "self_approval" | "one_vote_each") => Shape::Read,
+        (Place::Task, "self_approval" | "not_same_as" | "one_vote_each") => Shape::Read,
         (Place::Seat, "name" | "roles" | "veto") => Shape::Read,
         (Place::Edge, "target" | "guard" | "meta") => Shape::Read,
         (Place::EdgeMeta, "decision" | "roles" | "publish") => Shape::Read,

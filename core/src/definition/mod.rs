@@ -33,7 +33,8 @@
 //! errors. A ratio is taken by its decimal digits, not as a binary number, so 0.6 of 5 seats is 3.
 //! Where one seat decides, its event decides at once; where several do, a vote is the event's
 //! `decision`, so without an edge that approves no count could ever be of use, which is an error.
-//! `self_approval` (default true) admits the submitter; `one_vote_each` (default true) keeps a
+//! `self_approval` (default true) admits the submitter; `not_same_as`, a state or an array of them,
+//! keeps out whoever has decided there before, whatever the round and the material; `one_vote_each` (default true) keeps a
 //! person to one vote in a round; `due` is an ISO 8601 duration from the opening of the task.
 //!
 //! **`consume`** and **`restock`** of an edge take from resources and give back to them, in the

@@ -223,6 +223,8 @@ pub struct Task {
     pub reject: RejectRule,
     /// Whether the submitter may decide (default true).
     pub self_approval: bool,
+    /// States whose deciders may not decide here.
+    pub not_same_as: Vec<String>,
     /// Whether one person has one vote in a round, whatever seats they could take (default true).
     pub one_vote_each: bool,
     /// Time from opening to the due date, an ISO 8601 duration.

@@ -36,6 +36,7 @@ impl<'s> Reader<'s> {
         let rule = self.rule(task, path);
         let reject = self.reject(task, path);
         let self_approval = self.findings.flag(task, "self_approval", path);
+        let not_same_as = self.not_same_as(task, path);
         let one_vote_each = self.findings.flag(task, "one_vote_each", path);
         let due = self.due(task, path);
         let list = self.seat_list(task, path)?;
@@ -47,9 +48,38 @@ impl<'s> Reader<'s> {
             rule: rule.unwrap_or(Rule::All),
             reject: reject.unwrap_or(RejectRule::WhenHopeless),
             self_approval: self_approval.unwrap_or(true),
+            not_same_as,
             one_vote_each: one_vote_each.unwrap_or(true),
             due,
         })
+    }
+
+    /// The states whose deciders may not decide here, each once.
+    fn not_same_as(&mut self, task: &Map<String, Value>, path: &str) -> Vec<String> {
+        let path = child(path, "not_same_as");
+        let named: Vec<(&Value, String)> = match task.get("not_same_as") {
+            None => return Vec::new(),
+            Some(name @ Value::String(_)) => vec![(name, path)],
+            Some(Value::Array(names)) => {
+                let places = (0..).map(|i: usize| child(&path, &i.to_string()));
+                names.iter().zip(places).collect()
+            }
+            Some(other) => {
+                let wanted = "a state or an array of states";
+                self.findings.wrong_type(&path, wanted, other);
+                return Vec::new();
+            }
+        };
+        let mut states = Vec::new();
+        for (name, path) in named {
+            if let Some(name) = self.findings.text(name, &path)
+                && self.resolve(name, &path).is_some()
+                && !states.iter().any(|state| state == name)
+            {
+                states.push(name.to_owned());
+            }
+        }
+        states
     }
 
     /// What is enough for approval; `None` if it is not understood.

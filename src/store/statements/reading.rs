@@ -1,6 +1,8 @@
 //! What readers show: nothing here is written or locked.
 
-use pgrx::pg_sys::{INT4OID as INT, OIDOID as OID, TEXTOID as TEXT, UUIDOID as UUID};
+use pgrx::pg_sys::{
+    INT4OID as INT, OIDOID as OID, TEXTARRAYOID as TEXTS, TEXTOID as TEXT, UUIDOID as UUID,
+};
 
 use crate::pg::spi::Statement;
 
@@ -106,6 +108,30 @@ pub static STEPS_TAKEN: Statement = Statement::new(
       GROUP BY h.step, h.from_state, h.to_state, h.event
       ORDER BY pg_catalog.min(h.revision)",
     &[TEXT, UUID],
+);
+
+/// Who has decided in states, and for whom: by steps that were verdicts or led on, and by votes that
+/// others completed to a verdict. `always` edges have nobody's event, timers are nobody.
+pub static DECIDERS: Statement = Statement::new(
+    "SELECT p.person
+       FROM (SELECT h.actor, h.on_behalf_of
+               FROM workflow.history h
+              WHERE h.tenant_id OPERATOR(pg_catalog.=) $1
+                AND h.instance_id OPERATOR(pg_catalog.=) $2
+                AND h.from_state OPERATOR(pg_catalog.=) ANY ($3)
+                AND h.step OPERATOR(pg_catalog.=) ANY ('{edge,override}'::workflow.step[])
+                AND h.event IS NOT NULL
+                AND (h.decision IS NOT NULL OR h.to_state OPERATOR(pg_catalog.<>) h.from_state)
+              UNION
+             SELECT t.decided_by, t.on_behalf_of
+               FROM workflow.tasks t
+              WHERE t.tenant_id OPERATOR(pg_catalog.=) $1
+                AND t.instance_id OPERATOR(pg_catalog.=) $2
+                AND t.state OPERATOR(pg_catalog.=) ANY ($3)
+                AND t.status OPERATOR(pg_catalog.=) 'COMPLETED'::workflow.task_status) d
+      CROSS JOIN LATERAL pg_catalog.unnest(ARRAY[d.actor, d.on_behalf_of]) p(person)
+      WHERE p.person IS NOT NULL",
+    &[TEXT, UUID, TEXTS],
 );
 
 /// See `verify.sql`.

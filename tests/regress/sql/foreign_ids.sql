@@ -17,6 +17,7 @@ INSERT INTO call (command) VALUES ($$wf_transition(%1$L, 'SUBMITTED', 'APPROVED'
     ($$wf_decide(%3$L, 'APPROVE', 1, 1)$$), ($$wf_decide(%3$L, 'NONE', 7, 7)$$), ($$wf_decide(%3$L, 'APPROVE', 1, 1, on_refusal => 'return')$$), ($$wf_task_claim(%3$L)$$), ($$wf_task_claim(%3$L, 60000, on_refusal => 'return')$$),
     ($$wf_task_release(%3$L)$$), ($$wf_task_assign(%3$L, 'bob')$$), ($$wf_task_delegate(%3$L, 'bob')$$), ($$wf_task_transfer(%3$L, 'bob')$$), ($$wf_worklist(after => %3$L, overdue_first => true)$$),
     ($$wf_cancel(%1$L, 'x', 1)$$), ($$wf_cancel(%1$L, 'x', 7, on_refusal => 'return')$$),
+    ($$wf_override(%1$L, 'APPROVE', 'x', 1, 1)$$), ($$wf_override(%1$L, 'APPROVE', 'x', 7, 1, on_refusal => 'return')$$),
     ($$wf_lease_inspect('foreign')$$), ($$wf_lease_renew('foreign', %1$L, 1000)$$), ($$wf_lease_release('foreign', %1$L)$$),
     ($$wf_work_finish(%5$L, %4$L, 'PRESS')$$), ($$wf_work_finish(%5$L, 7, 'NONE', on_refusal => 'return')$$), ($$wf_work_fail(%5$L, %4$L, 'x')$$), ($$wf_work_extend(%5$L, %4$L, 1000)$$), ($$wf_work_give_back(%5$L, %4$L)$$), ($$wf_work_take('foreign-lamp', 'OFF', 'PRESS', 'w')$$),
     ($$wf_outbox_claim('foreign')$$), ($$wf_outbox_ack('foreign', %1$L, ARRAY[%2$L]::uuid[], on_refusal => 'return')$$), ($$wf_outbox_unsubscribe('foreign')$$),

@@ -77,6 +77,7 @@ SELECT count(*) FROM workflow.task_log;
 SELECT count(*) FROM workflow.refusals;
 SELECT wf_member_set('a', '{}');
 SELECT wf_cancel(gen_random_uuid(), 'a', 1);
+SELECT wf_override(gen_random_uuid(), 'E', 'a', 1, 1);
 SELECT wf_purge('0');
 CALL wf_purge_all('0');
 SELECT wf_grant('My Role', 'operator');

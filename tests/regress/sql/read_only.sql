@@ -14,7 +14,7 @@ SELECT x, left(t.refusal('SELECT ' || x), 5) AS code FROM unnest(ARRAY[
     $$wf_send(NULL, NULL)$$, $$wf_send(t.i('read-only'), 'PRESS')$$, $$wf_supersede_material(NULL, NULL, NULL)$$, $$wf_lock(NULL)$$, $$wf_lock(t.i('read-only'))$$,
     $$wf_decide(NULL, NULL, NULL, NULL)$$, $$wf_decide(t.task('read-only'), 'APPROVE', 1, 1, on_refusal => 'return')$$, $$wf_task_claim(NULL)$$, $$wf_task_release(NULL)$$, $$wf_task_assign(NULL, NULL)$$,
     $$wf_task_delegate(NULL, NULL)$$, $$wf_task_transfer(NULL, NULL)$$, $$wf_seat_add(NULL, NULL, NULL)$$, $$wf_seat_remove(NULL, NULL, NULL)$$, $$wf_withdraw(NULL, NULL)$$, $$wf_withdraw(t.i('read-only'), 1)$$,
-    $$wf_activate(NULL, NULL)$$, $$wf_cancel(NULL, NULL, NULL)$$, $$wf_adopt(NULL, NULL, NULL)$$, $$wf_migrate(NULL, NULL, NULL)$$, $$wf_purge(NULL)$$,
+    $$wf_activate(NULL, NULL)$$, $$wf_cancel(NULL, NULL, NULL)$$, $$wf_override(NULL, NULL, NULL, NULL, NULL)$$, $$wf_adopt(NULL, NULL, NULL)$$, $$wf_migrate(NULL, NULL, NULL)$$, $$wf_purge(NULL)$$,
     $$wf_resource_set(NULL, NULL)$$, $$wf_resource_consume(NULL, NULL)$$, $$wf_resource_consume('none', 0, on_refusal => 'return')$$, $$wf_resource_restock(NULL, NULL)$$, $$wf_resource_consume_many(NULL)$$,
     $$wf_outbox_subscribe(NULL)$$, $$wf_outbox_unsubscribe(NULL)$$, $$wf_outbox_claim(NULL)$$, $$wf_outbox_ack(NULL, NULL, NULL)$$, $$wf_outbox_nack(NULL, NULL, NULL, NULL, NULL)$$, $$wf_outbox_requeue(NULL, NULL)$$, $$wf_outbox_skip(NULL, NULL)$$, $$wf_inbox_accept(NULL, NULL)$$,
     $$wf_lease_acquire(NULL, NULL)$$, $$wf_lease_acquire_many(NULL, NULL)$$, $$wf_lease_steal(NULL, NULL, NULL)$$, $$wf_lease_renew(NULL, NULL, NULL)$$, $$wf_lease_release(NULL, NULL)$$,

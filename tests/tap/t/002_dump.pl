@@ -42,6 +42,10 @@ $source->safe_psql(
 	INSERT INTO workflow.outbox_unremoved SELECT tenant_id, instance_id, revision, gen_random_uuid() FROM workflow.deliveries LIMIT 1;
 	SELECT wf_inbox_accept('bank', 'm-1');
 	SELECT wf_start('review', 'queued', '{"page": 1}', actor => 'sue');
+	-- Decided by an operator in the place of others; limits.
+	SELECT wf_start('review', 'over', '{"page": 1}', actor => 'sue');
+	SELECT wf_override(instance_of('over'), 'REJECT', 'nobody there', 1, 1, actor => 'otto');
+	SELECT wf_limit_set('open_instances', 8), wf_limit_set('seats', 3, tenant => '*');
 	-- A stored refusal.
 	SELECT wf_try_transition(instance_of('back'), 'SUBMITTED', 'APPROVED', 1, 1, actor => 'rob');});
 is_sound($source, 'app');
@@ -96,6 +100,15 @@ for my $format ('plain', 'custom')
 	is(sqlstate($target, $database, q{SELECT * FROM wf_start('review', 'open', '{"page": 1}')}),
 		'WF018', 'the open instance still keeps a second one out');
 	is(sqlstate($target, $database, q{DELETE FROM workflow.history}), '42501', 'history still is append-only');
+	is_value($target, $database,
+		q{SELECT applied, code, detail ->> 'limit' FROM generate_series(1, 9) n,
+			wf_start('review', 'new-' || n, '{"page": 1}', on_refusal => 'return') ORDER BY n DESC LIMIT 1}, 'f|WF019|open_instances', 'limits hold');
+	$target->safe_psql($database, q{ALTER TABLE workflow.history DISABLE ROW LEVEL SECURITY; ALTER TABLE workflow.tasks NO FORCE ROW LEVEL SECURITY;
+		DROP POLICY tenant ON workflow.instances; CREATE POLICY open ON workflow.members USING (true)});
+	is_value($target, $database, q{SELECT relation, finding FROM wf_enable_tenancy() ORDER BY relation COLLATE "C"},
+		"history|row-level security was not enabled\ninstances|policy tenant was missing\n"
+		. "members|policy open was not the extension's\ntasks|row-level security was not forced", 'what somebody has broken is mended, and said');
+	is_value($target, $database, $policies, value($source, 'app', $policies), 'and is as it was');
 	is_value($target, $database,
 		q{SELECT version FROM wf_define(jsonb_set(wf_export('review'), '{states,SUBMITTED,on,LATER}', '"SUBMITTED"'))},
 		'3', 'the next version of the definition is the next one');

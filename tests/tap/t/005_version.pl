@@ -40,6 +40,7 @@ my %calls = (
 	wf_worklist => q{wf_worklist()},
 	wf_activate => q{wf_activate('review', 1)},
 	wf_cancel => q{wf_cancel(instance_of('case'), 'x', 1)},
+	wf_override => q{wf_override(instance_of('case'), 'NOTE', 'x', 1, 1)},
 	wf_adopt => q{wf_adopt('review', 'other', 'SUBMITTED', '{}')},
 	wf_migrate => q{wf_migrate('review', 1, 2)},
 	wf_purge => q{wf_purge('1 day')},

@@ -30,6 +30,15 @@ $node->safe_psql('app', join("\n", (map { "CREATE ROLE x_$_ LOGIN; SELECT wf_gra
 	SELECT wf_start('review', 'held', '{"page": 1}', tenant => 'theirs', actor => 'ann');
 	SELECT wf_send(instance_of('theirs'), 'NOTE', tenant => 'theirs', actor => 'ann', request_id => 'theirs', payload => '{"word": "hunter2"}');
 	SELECT wf_try_transition(instance_of('theirs'), 'SUBMITTED', 'APPROVED', 1, 1, tenant => 'theirs', actor => 'ann');
+	-- Their consumer, stock, lease, machine work, and something that they have closed.
+	SELECT wf_define(jsonb_set(wf_export('secret', tenant => 'theirs'), '{states,SUBMITTED,on,LATER}', '"SUBMITTED"'), activate => false, tenant => 'theirs');
+	SELECT wf_define('{"id": "job", "initial": "TODO", "states": {"TODO": {"meta": {"lease": "required"}, "on": {"DONE": "DONE"}, "after": {"PT1H": "DONE"}}, "DONE": {"type": "final"}}}', tenant => 'theirs');
+	SELECT wf_start('job', 'job', '{}', tenant => 'theirs', actor => 'ann');
+	SELECT wf_start('review', 'closed', '{}', tenant => 'theirs', actor => 'ann');
+	SELECT wf_transition(instance_of('closed'), 'SUBMITTED', 'REJECTED', 1, 1, tenant => 'theirs', actor => 'ann');
+	SELECT wf_outbox_subscribe('their-mail', true, tenant => 'theirs', actor => 'ann');
+	SELECT wf_resource_set('their-stock', 5, tenant => 'theirs', actor => 'ann');
+	SELECT acquired FROM wf_lease_acquire('their-key', 600000, tenant => 'theirs', actor => 'ann');
 	GRANT CREATE ON DATABASE app TO x_participant;
 	-- Stand-ins that do what applications do without the extension.
 	CREATE SCHEMA naive;
@@ -135,6 +144,24 @@ my @cases = (
 	[ 'I1', 'reads their refusals', 'x_operator', "SELECT count(*) > 0 FROM workflow.refusals WHERE $theirs", 'f', unforced('refusals'), 't' ],
 	[ 'I1', 'turns row security off for itself', 'x_operator', "SET row_security = off; SELECT count(*) > 0 FROM workflow.refusals WHERE $theirs", '42501', unforced('refusals'), 't' ],
 
+	[ 'I1', 'ends it', 'x_operator', "SELECT applied FROM wf_cancel('$F', 'no', $r)", 'WF005', member_of('x_operator'), 't' ],
+	[ 'I1', 'decides over the heads of those who are asked', 'x_operator', "SELECT applied FROM wf_override('$F', 'APPROVE', 'no', $r, 1)", 'WF005', member_of('x_operator'), 't' ],
+	[ 'I1', 'names it among others in one call', 'x_participant', "SELECT coalesce(code, 'applied') FROM wf_transition_many(jsonb_build_array(jsonb_build_object('instance', '$F', 'from_state', 'SUBMITTED', 'to_state', 'APPROVED', 'expected_revision', $r, 'material_version', 1)))", 'WF005', $p, 'applied' ],
+	[ 'I1', 'adopts by their definition', 'x_operator', "SELECT applied FROM wf_adopt('secret', 'new', 'SUBMITTED', '{}')", 'WF005', member_of('x_operator'), 't' ],
+	[ 'I1', 'migrates their instances', 'x_operator', "SELECT coalesce(code, 'foreseen') FROM wf_migrate('secret', 1, 2)", 'WF005', member_of('x_operator'), 'foreseen' ],
+	[ 'I1', 'chooses their version', 'x_designer', "SELECT definition FROM wf_activate('secret', 2)", 'WF005', member_of('x_designer'), 'secret' ],
+	[ 'I1', 'purges what they have closed', 'x_operator', "SELECT detail ->> 'instances' FROM wf_purge('0 seconds')", '0', member_of('x_operator') . "DELETE FROM workflow.deliveries; DELETE FROM workflow.outbox_queue; DELETE FROM workflow.outbox;", '1' ],
+	[ 'I1', 'takes their events', 'x_worker', "SELECT count(*) > 0 FROM wf_outbox_claim('their-mail')", 'WF005', member_of('x_worker'), 't' ],
+	[ 'I1', 'ends their subscription', 'x_operator', "SELECT count(*) FROM wf_outbox_unsubscribe('their-mail')", 'WF005', member_of('x_operator'), '1' ],
+	[ 'I1', 'takes from their stock', 'x_worker', "SELECT applied FROM wf_resource_consume('their-stock', 1)", 'WF005', member_of('x_worker'), 't' ],
+	[ 'I1', 'takes their machine work', 'x_worker', "SELECT count(*) FROM wf_work_take('job', 'TODO', 'DONE', 'eve')", 'WF005', member_of('x_worker'), '1' ],
+	[ 'I1', 'reads their stock', 'x_reader', 'SELECT count(*) > 0 FROM workflow.balances', 'f', member_of('x_reader'), 't' ],
+	[ 'I1', 'reads their ledger', 'x_reader', 'SELECT count(*) > 0 FROM workflow.movements', 'f', member_of('x_reader'), 't' ],
+	[ 'I1', 'reads their leases', 'x_reader', 'SELECT count(*) > 0 FROM workflow.held_leases', 'f', member_of('x_reader'), 't' ],
+	[ 'I1', 'reads their timers', 'x_reader', 'SELECT count(*) > 0 FROM workflow.pending_timers', 'f', member_of('x_reader'), 't' ],
+	[ 'I1', 'reads their machine work', 'x_worker', "SELECT count(*) > 0 FROM workflow.machine_work", 'f', member_of('x_worker'), 't' ],
+	[ 'I1', 'reads how far their consumers are', 'x_operator', 'SELECT count(*) > 0 FROM workflow.outbox_lag', 'f', member_of('x_operator'), 't' ],
+
 	# I2: nobody writes but the engine.
 	[ 'I2', 'reads the table of history', 'x_participant', 'SELECT count(*) > 0 FROM workflow.history', '42501', $writable, 't' ],
 	[ 'I2', 'writes history', 'x_participant', "INSERT INTO workflow.history SELECT h.* FROM workflow.history h WHERE false; $done", '42501', $writable, 'written' ],
@@ -162,7 +189,21 @@ my @cases = (
 	[ 'I2', 'truncates history as its owner', 'postgres', "TRUNCATE workflow.history; $done", '42501', $unguarded, 'written' ],
 	[ 'I2', 'edits material as its owner', 'postgres', "UPDATE workflow.materials SET content = '{}'; $done", '42501', $unguarded, 'written' ],
 
+	[ 'I2', 'edits the task log as its owner', 'postgres', "UPDATE workflow.task_log SET actor = 'eve'; $done", '42501', 'ALTER TABLE workflow.task_log DISABLE TRIGGER ALL;', 'written' ],
+	[ 'I2', 'edits the ledger as its owner', 'postgres', "UPDATE workflow.resource_moves SET quantity = quantity; $done", '42501', 'ALTER TABLE workflow.resource_moves DISABLE TRIGGER ALL;', 'written' ],
+	[ 'I2', 'stocks up by hand', 'x_participant', "UPDATE workflow.resources SET balance = 1000; $done", '42501', $writable, 'written' ],
+	[ 'I2', 'ends a lease by hand', 'x_participant', "DELETE FROM workflow.leases; $done", '42501', $writable, 'written' ],
+	[ 'I2', 'makes a timer due by hand', 'x_participant', "UPDATE workflow.timers SET due_at = '-infinity'; $done", '42501', $writable, 'written' ],
+	[ 'I2', 'lifts its limits', 'x_participant', "DELETE FROM workflow.limits; $done", '42501', $writable, 'written' ],
+	[ 'I2', 'loses events of a consumer', 'x_participant', "DELETE FROM workflow.deliveries; $done", '42501', $writable, 'written' ],
+
 	# I3: names that stand in the way.
+	[ 'I3', 'puts a cast in the way', 'x_participant', "CREATE FUNCTION pg_temp.c(text) RETURNS workflow.step LANGUAGE sql AS 'SELECT NULL::workflow.step'; CREATE CAST (text AS workflow.step) WITH FUNCTION pg_temp.c(text) AS ASSIGNMENT; $done", '42501', $superuser, 'written' ],
+	[ 'I3', 'shadows an operator of a purge', 'x_operator', "$path SELECT applied FROM public.wf_purge('1 day')", 't', $nothing, 'EV001', "$path SELECT naive.shadowed()" ],
+	[ 'I3', 'shadows one of many steps at once', 'x_participant', "$path SELECT code FROM public.wf_transition_many(pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object('instance', '$M', 'from_state', 'SUBMITTED', 'to_state', 'APPROVED', 'expected_revision', 99, 'material_version', 1)))", 'WF001', $nothing, 'EV001', "$path SELECT naive.shadowed()" ],
+	[ 'I3', 'shadows what a lease uses', 'x_participant', "$path SELECT acquired FROM public.wf_lease_acquire('mine', 1000)", 't', $nothing, 'EV001', "$path SELECT naive.shadowed()" ],
+	[ 'I3', 'shadows what timers use', 'x_worker', "$path SELECT pg_catalog.count(*) FROM public.wf_run_due()", '0', $nothing, 'EV002', "$path SELECT naive.timed()" ],
+	[ 'I3', 'shadows what the check uses', 'x_operator', "$path SELECT pg_catalog.count(*) FROM public.wf_verify()", '0', $nothing, 'EV001', "$path SELECT naive.shadowed()" ],
 	[ 'I3', 'shadows an operator', 'x_participant', "$path SELECT applied FROM public.wf_send('$M', 'NOTE')", 't', $nothing, 'EV001', "$path SELECT naive.shadowed()" ],
 	[ 'I3', 'the same once plans are kept', 'x_participant', "SELECT wf_send('$M', 'NOTE'); $path SELECT applied FROM public.wf_send('$M', 'NOTE')", 't', $nothing, 'EV001', "SELECT naive.shadowed(); $path SELECT naive.shadowed()" ],
 	[ 'I3', 'shadows the clock', 'x_participant', "$path SELECT applied FROM public.wf_send('$M', 'NOTE')", 't', $nothing, 'EV002', "$path SELECT naive.timed()" ],
@@ -199,11 +240,22 @@ my @cases = (
 	[ 'I5', 'fires timers as a participant', 'x_participant', 'SELECT count(*) FROM wf_run_due()', '42501', q{SELECT wf_grant('x_participant', 'worker');}, '0' ],
 	[ 'I5', 'assigns as a participant', 'x_participant', "SELECT applied FROM wf_task_assign((SELECT task_id FROM workflow.worklist WHERE instance_id = '$M'), 'eve')", '42501', q{SELECT wf_grant('x_participant', 'operator');}, 't' ],
 	[ 'I5', 'makes members as a participant', 'x_participant', "SELECT applied FROM wf_member_set('eve', '{boss}')", '42501', q{SELECT wf_grant('x_participant', 'operator');}, 't' ],
+	[ 'I5', 'ends an instance as a participant', 'x_participant', "SELECT applied FROM wf_cancel('$M', 'no', 1, on_refusal => 'return')", '42501', q{SELECT wf_grant('x_participant', 'operator');}, 'f' ],
+	[ 'I5', 'overrides as a participant', 'x_participant', "SELECT code FROM wf_override('$M', 'APPROVE', 'no', 99, 1, on_refusal => 'return')", '42501', q{SELECT wf_grant('x_participant', 'operator');}, 'WF001' ],
+	[ 'I5', 'overrides as a backend', 'x_backend', "SELECT code FROM wf_override('$M', 'APPROVE', 'no', 99, 1, on_refusal => 'return')", '42501', q{SELECT wf_grant('x_backend', 'operator');}, 'WF001' ],
+	[ 'I5', 'purges as a participant', 'x_participant', "SELECT applied FROM wf_purge('1 day')", '42501', q{SELECT wf_grant('x_participant', 'operator');}, 't' ],
+	[ 'I5', 'steals a lease as a participant', 'x_participant', "SELECT acquired FROM wf_lease_steal('mine', 1000, 'now')", '42501', q{SELECT wf_grant('x_participant', 'operator');}, 't' ],
+	[ 'I5', 'sets its own limit', 'x_operator', "SELECT applied FROM wf_limit_set('seats', 100)", '42501', 'GRANT EXECUTE ON FUNCTION wf_limit_set TO x_operator;', 't' ],
+	[ 'I5', 'takes events as a participant', 'x_participant', "SELECT count(*) FROM wf_outbox_claim('mail')", '42501', q{SELECT wf_outbox_subscribe('mail', tenant => 'mine'), wf_grant('x_participant', 'worker');}, '0' ],
+	[ 'I5', 'takes machine work as a participant', 'x_participant', "SELECT count(*) FROM wf_work_take('job', 'TODO', 'DONE', 'eve')", '42501', q{SELECT wf_grant('x_participant', 'worker');} . member_of('x_participant'), '1' ],
 	[ 'I5', 'repairs tenancy', 'x_operator', 'SELECT count(*) FROM wf_enable_tenancy()', '42501', 'ALTER ROLE x_operator SUPERUSER;', '0' ],
 	[ 'I5', 'with no capability at all', 'x_nobody', "SELECT wf_version() <> ''", '42501', q{SELECT wf_grant('x_nobody', 'reader');}, 't' ],
 
 	# I8: what one learns without being told.
 	[ 'I8', 'a business key that is taken elsewhere', 'x_participant', "BEGIN; SELECT state FROM wf_start('review', 'theirs', '{\"page\": 1}')", 'SUBMITTED', $p, 'WF018', "SELECT state FROM wf_start('review', 'theirs', '{\"page\": 1}')" ],
+	[ 'I8', 'a lease key that is taken elsewhere', 'x_participant', "SELECT acquired FROM wf_lease_acquire('their-key', 1000)", 't', $p, 'f' ],
+	[ 'I8', 'a resource that is there elsewhere', 'x_operator', "BEGIN; SELECT remaining FROM wf_resource_set('their-stock', 1)", '1', member_of('x_operator'), '5', 'SELECT balance FROM workflow.balances' ],
+	[ 'I8', 'what others send', 'x_participant', "SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'postgres' AND query <> '<insufficient privilege>'", 'f', 'GRANT pg_read_all_stats TO x_participant;', 't' ],
 	[ 'I8', 'statistics of the planner', 'x_operator', "SELECT count(*) > 0 FROM pg_stats WHERE schemaname = 'workflow' AND tablename = 'refusals'", 'f', unforced('refusals'), 't' ],
 	[ 'I8', 'a leaky function on a view', 'x_participant', "CREATE FUNCTION pg_temp.leak(uuid) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS \$\$ BEGIN IF \$1 = '$F' THEN RAISE SQLSTATE 'LK001'; END IF; RETURN true; END \$\$; SELECT count(*) > 0 FROM workflow.timeline WHERE pg_temp.leak(instance_id)", 't', $nothing, 'LK001',
 		"CREATE FUNCTION pg_temp.leak(uuid) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS \$\$ BEGIN IF \$1 = '$F' THEN RAISE SQLSTATE 'LK001'; END IF; RETURN true; END \$\$; SELECT count(*) > 0 FROM naive.timeline WHERE pg_temp.leak(instance_id)" ],
