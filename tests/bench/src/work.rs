@@ -22,6 +22,8 @@ const WORKERS: [usize; 3] = [1, 4, 16];
 /// Jobs of the second part, and of a look at how long a take lasts.
 const PILE: usize = 30_000;
 const LOOK: usize = 1_000;
+/// Jobs that are started in one transaction.
+const BATCH: usize = 500;
 
 const MACHINE: &str = r#"{"id": "job", "initial": "READY", "states": {
     "READY": {"meta": {"retry": {"max_attempts": 20}}, "on": {"DONE": "DONE"}},
@@ -126,11 +128,18 @@ pub fn run(server: &Server, effort: Effort) -> Result<()> {
 /// So many jobs that wait, for both.
 fn fill(server: &Server, jobs: i64) -> Result<()> {
     let mut client = server.connect_as(false)?;
-    client.execute(
-        "SELECT count(*) FROM generate_series((SELECT count(*) FROM workflow.work_items), $1 - 1) n,
-                wf_start('job', format('job %s %s', n, clock_timestamp()), '{\"amount\": 1}') o",
-        &[&jobs],
-    )?;
+    let waiting: i64 = client
+        .query_one("SELECT count(*) FROM workflow.work_items", &[])?
+        .get(0);
+    // Each start holds a lock to the end of its transaction.
+    for first in (waiting..jobs).step_by(BATCH) {
+        let last = (first + BATCH as i64).min(jobs) - 1;
+        client.query(
+            "SELECT FROM generate_series($1::bigint, $2) n,
+                    wf_start('job', format('job %s %s', n, clock_timestamp()), '{\"amount\": 1}')",
+            &[&first, &last],
+        )?;
+    }
     client.execute(
         "INSERT INTO peer_job (id, name, material, state, revision, material_version, available_at)
          SELECT gen_random_uuid(), format('job %s', n), '{\"amount\": 1}', 'READY', 1, 1, clock_timestamp()
