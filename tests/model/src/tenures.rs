@@ -203,12 +203,23 @@ impl Tenure<'_> {
     }
 
     /// It certainly stands from when it was given until then, and everybody sees it once its
-    /// transaction has ended.
+    /// transaction has ended. What is renewed later may have been over in between: where nobody took
+    /// it, a clock that steps back gives it some time again.
     fn stands_until(&self) -> Time {
-        let certain = self.renewals.iter().filter(|(_, certain)| *certain);
-        let renewed = certain.map(|(span, _)| span.from).max();
-        let last = renewed.unwrap_or(0).max(self.given().from);
-        (last + self.grant.ttl).min(self.ended_not_before)
+        let mut until = self.given().from + self.grant.ttl;
+        let mut certain: Vec<Span> = self
+            .renewals
+            .iter()
+            .filter(|(_, certain)| *certain)
+            .map(|(span, _)| *span)
+            .collect();
+        certain.sort_by_key(|span| span.from);
+        for renewal in certain {
+            if renewal.to <= until {
+                until = until.max(renewal.from + self.grant.ttl);
+            }
+        }
+        until.min(self.ended_not_before)
     }
 
     /// Nobody else can have it before then.
