@@ -1,8 +1,9 @@
 //! What goes wrong with a lock that expires.
 //!
-//! The wrong ways take their lock in Redis as is often done: `SET key NX PX`. So that the counts do
-//! not depend on a clock, a lease runs out when the experiment says so: its key is taken away, which
-//! is what Redis does when the time is over.
+//! The wrong ways take their lock in Redis as is often done: `SET key NX PX`; the right ways are
+//! `wf_lease_*`. So that the counts do not depend on a clock, a lease runs out when the experiment says
+//! so: in Redis its key is taken away, which is what Redis does when the time is over; in PostgreSQL its
+//! times are put back until they are over.
 
 use crate::servers::{Result, Servers};
 use crate::{Damage, Fault, Way};
@@ -16,8 +17,8 @@ pub static FAULTS: &[Fault] = &[
             run: release_unchecked,
         },
         right: Way {
-            what: "Redis: compare and delete in one script",
-            run: release_checked,
+            what: "wf_lease_release: only with the token of the tenure",
+            run: release_by_token,
         },
     },
     Fault {
@@ -28,8 +29,8 @@ pub static FAULTS: &[Fault] = &[
             run: release_in_two_steps,
         },
         right: Way {
-            what: "Redis: compare and delete in one script",
-            run: release_checked,
+            what: "wf_lease_release: only with the token of the tenure",
+            run: release_by_token,
         },
     },
     Fault {
@@ -40,15 +41,13 @@ pub static FAULTS: &[Fault] = &[
             run: late_write,
         },
         right: Way {
-            what: "the number of the lease is checked in the write",
+            what: "wf_lease_acquire, work, wf_send with the fence",
             run: fenced_write,
         },
     },
 ];
 
 const ROUNDS: u64 = 50;
-
-const COMPARE_AND_DELETE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
 /// A lock in Redis, by the name of its holder.
 struct Lock {
@@ -88,16 +87,6 @@ impl Lock {
         let _: i64 = redis::cmd("PEXPIRE")
             .arg(&self.key)
             .arg(0)
-            .query(&mut self.redis)?;
-        Ok(())
-    }
-
-    fn release_as(&mut self, holder: &str) -> Result<()> {
-        let _: i64 = redis::cmd("EVAL")
-            .arg(COMPARE_AND_DELETE)
-            .arg(1)
-            .arg(&self.key)
-            .arg(holder)
             .query(&mut self.redis)?;
         Ok(())
     }
@@ -147,18 +136,80 @@ fn release_in_two_steps(servers: &Servers) -> Result<Damage> {
     })
 }
 
-fn release_checked(servers: &Servers) -> Result<Damage> {
-    overlaps(servers, |lock, meanwhile| {
-        meanwhile(lock)?;
-        lock.release_as("a")
-    })
+/// A lease of the extension: its key, and who got which token and fence.
+struct Lease {
+    client: postgres::Client,
+    key: String,
+}
+
+/// What a holder was given.
+struct Tenure {
+    token: uuid::Uuid,
+    fence: i64,
+}
+
+impl Lease {
+    fn new(servers: &Servers, round: u64) -> Result<Lease> {
+        let key = format!("lease-{}-{round}", uuid::Uuid::now_v7());
+        let client = servers.connect()?;
+        Ok(Lease { client, key })
+    }
+
+    fn acquire(&mut self, holder: &str) -> Result<Option<Tenure>> {
+        let row = self.client.query_one(
+            "SELECT acquired, token, fence FROM wf_lease_acquire($1, 600000, $2)",
+            &[&self.key, &holder],
+        )?;
+        Ok(row.get::<_, bool>(0).then(|| Tenure {
+            token: row.get(1),
+            fence: row.get(2),
+        }))
+    }
+
+    fn must_acquire(&mut self, holder: &str) -> Result<Tenure> {
+        let tenure = self.acquire(holder)?;
+        tenure.ok_or_else(|| format!("{holder} did not get a free lease").into())
+    }
+
+    /// Its time is over.
+    fn expires(&mut self) -> Result<()> {
+        let past = "granted_at = granted_at - interval '1 hour'";
+        self.client.execute(
+            &format!(
+                "WITH log AS (UPDATE workflow.lease_log SET {past} WHERE key = $1 AND ended_at IS NULL)
+                 UPDATE workflow.leases SET {past}, renewed_at = renewed_at - interval '1 hour',
+                        expires_at = expires_at - interval '1 hour', seen_at = seen_at - interval '1 hour'
+                  WHERE key = $1"
+            ),
+            &[&self.key],
+        )?;
+        Ok(())
+    }
+
+    fn release(&mut self, tenure: &Tenure) -> Result<()> {
+        self.client.query_one(
+            "SELECT released FROM wf_lease_release($1, $2)",
+            &[&self.key, &tenure.token],
+        )?;
+        Ok(())
+    }
+}
+
+fn release_by_token(servers: &Servers) -> Result<Damage> {
+    let mut count = 0;
+    for round in 0..ROUNDS {
+        let mut lease = Lease::new(servers, round)?;
+        let late = lease.must_acquire("a")?;
+        lease.expires()?;
+        lease.must_acquire("b")?;
+        lease.release(&late)?;
+        count += u64::from(lease.acquire("c")?.is_some());
+    }
+    Ok(Damage { count, of: ROUNDS })
 }
 
 /// A is paused, its lease runs out, B takes over and writes; then A goes on and writes.
-fn late(
-    servers: &Servers,
-    write: impl Fn(&mut postgres::Client, i32, i64) -> Result<u64>,
-) -> Result<Damage> {
+fn late_write(servers: &Servers) -> Result<Damage> {
     let mut client = servers.connect()?;
     client.batch_execute(
         "DELETE FROM document; INSERT INTO document VALUES (1, 0, clock_timestamp())",
@@ -169,27 +220,38 @@ fn late(
         lock.must_acquire("a")?;
         lock.expires()?;
         lock.must_acquire("b")?;
-        // Fences rise with each tenure.
-        let (a, b) = (2 * round as i64 + 1, 2 * round as i64 + 2);
-        if write(&mut client, b as i32, b)? != 1 {
+        let mut write = |text: u64| {
+            let sql = "UPDATE document SET edits = $1 WHERE id = 1";
+            client.execute(sql, &[&(text as i32)])
+        };
+        if write(2 * round + 2)? != 1 {
             return Err("the holder's write was refused".into());
         }
-        count += write(&mut client, a as i32, a)?;
+        count += write(2 * round + 1)?;
     }
     Ok(Damage { count, of: ROUNDS })
 }
 
-fn late_write(servers: &Servers) -> Result<Damage> {
-    late(servers, |client, text, _| {
-        Ok(client.execute("UPDATE document SET edits = $1 WHERE id = 1", &[&text])?)
-    })
-}
-
 fn fenced_write(servers: &Servers) -> Result<Damage> {
-    late(servers, |client, text, fence| {
-        Ok(client.execute(
-            "UPDATE document SET edits = $1, fence = $2 WHERE id = 1 AND fence <= $2",
-            &[&text, &fence],
-        )?)
-    })
+    let case = servers.case()?;
+    let mut count = 0;
+    for round in 0..ROUNDS {
+        let mut lease = Lease::new(servers, round)?;
+        let late = lease.must_acquire("a")?;
+        lease.expires()?;
+        let holder = lease.must_acquire("b")?;
+        let mut write = |tenure: &Tenure| {
+            let row = lease.client.query_one(
+                "SELECT applied FROM wf_send($1, 'NOTE', lease_key => $2, fence => $3,
+                        on_refusal => 'return')",
+                &[&case, &lease.key, &tenure.fence],
+            )?;
+            Result::Ok(row.get::<_, bool>(0))
+        };
+        if !write(&holder)? {
+            return Err("the holder's write was refused".into());
+        }
+        count += u64::from(write(&late)?);
+    }
+    Ok(Damage { count, of: ROUNDS })
 }

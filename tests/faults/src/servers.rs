@@ -18,7 +18,7 @@ const MACHINE: &str = r#"{"id": "notes", "initial": "OPEN", "states": {
 
 /// What a team would write without the extension.
 const TABLES: &str = "
-    CREATE TABLE document (id int PRIMARY KEY, edits int NOT NULL, changed_at timestamptz(0) NOT NULL, fence bigint NOT NULL DEFAULT 0);
+    CREATE TABLE document (id int PRIMARY KEY, edits int NOT NULL, changed_at timestamptz(0) NOT NULL);
     CREATE TABLE stock (id int PRIMARY KEY, left_over int NOT NULL);
     CREATE TABLE orders (id int PRIMARY KEY, reference text NOT NULL);
     INSERT INTO orders SELECT n, 'ref-' || n FROM generate_series(1, 5000) n;";

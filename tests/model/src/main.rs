@@ -5,7 +5,7 @@
 //! these tenants can be compared with the model: what no committed command explains is a violation,
 //! and so is what is missing. Sessions are threads; what each of them draws comes from the printed
 //! seed, how they meet is left to the scheduler. A part of the time goes to the consumers of the
-//! outbox, `consumer`, and another one to machine work, `jobs`.
+//! outbox, `consumer`, another one to the holders of leases, `leases`, and to machine work, `jobs`.
 
 mod applications;
 mod board;
@@ -21,6 +21,7 @@ mod hands;
 mod human;
 mod instance;
 mod jobs;
+mod leases;
 mod library;
 mod locks;
 mod machine;
@@ -42,6 +43,7 @@ mod seats;
 mod session;
 mod tables;
 mod task;
+mod tenures;
 mod undone;
 mod view;
 mod votes;
@@ -61,6 +63,8 @@ pub struct Options {
     pub sessions: usize,
     /// Instead of all else: consumers, until so many events were written.
     pub events: Option<u64>,
+    /// Instead of all else: holders of leases, for so many seconds.
+    pub leases: Option<u64>,
 }
 
 fn options() -> Result<Options, String> {
@@ -70,6 +74,7 @@ fn options() -> Result<Options, String> {
         seed: now.map_or(1, |now| now.as_nanos() as u64 % 1_000_000_000),
         sessions: 8,
         events: None,
+        leases: None,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -80,6 +85,7 @@ fn options() -> Result<Options, String> {
             "--seconds" => options.seconds = number?,
             "--seed" => options.seed = number?,
             "--events" => options.events = Some(number?),
+            "--leases" => options.leases = Some(number?),
             "--sessions" => options.sessions = number?.max(1) as usize,
             _ => return Err(format!("unknown option {word}")),
         }
@@ -92,7 +98,9 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(error) => {
             eprintln!("workflow-model: {error}");
-            eprintln!("usage: workflow-model [--seconds N] [--seed S] [--sessions N] [--events N]");
+            eprintln!(
+                "usage: workflow-model [--seconds N] [--seed S] [--sessions N] [--events N] [--leases N]"
+            );
             return ExitCode::from(2);
         }
     };

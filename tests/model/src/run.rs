@@ -29,6 +29,9 @@ const CONSUMERS_SHARE: u32 = 8;
 /// The part that machine work gets.
 const JOBS_SHARE: u32 = 8;
 
+/// The part of the time that holders of leases get.
+const LEASES_SHARE: u32 = 8;
+
 /// `workflow.wait_ms` of the sessions, in turn.
 const WAITS: [i32; 4] = [5000, 300, 5000, 40];
 
@@ -38,17 +41,22 @@ pub fn run(options: &Options) -> Result<usize, (usize, String)> {
     let mut control = prepare(&database).map_err(|error| (0, error))?;
     let mut summary = Summary::default();
     let mut passed = 0;
-    let result = match options.events {
-        Some(events) => consumers(options, &database, &Amount::Events(events), &mut passed),
-        None => {
+    let whole = Duration::from_secs(options.seconds);
+    let result = match (options.events, options.leases) {
+        (Some(events), _) => consumers(options, &database, &Amount::Events(events), &mut passed),
+        (None, Some(seconds)) => {
+            let time = Duration::from_secs(seconds);
+            leases(options, &database, time, &mut passed)
+        }
+        (None, None) => {
             let result = rounds(options, &database, &mut control, &mut summary, &mut passed);
             summary.print();
-            let time = Amount::Time(Duration::from_secs(options.seconds) / CONSUMERS_SHARE);
+            let time = Amount::Time(whole / CONSUMERS_SHARE);
             result
+                .and_then(|()| leases(options, &database, whole / LEASES_SHARE, &mut passed))
                 .and_then(|()| consumers(options, &database, &time, &mut passed))
                 .and_then(|()| {
-                    let time = Duration::from_secs(options.seconds) / JOBS_SHARE;
-                    passed += jobs::run(&database, options.seed, time)?;
+                    passed += jobs::run(&database, options.seed, whole / JOBS_SHARE)?;
                     Ok(())
                 })
         }
@@ -75,6 +83,16 @@ fn consumers(
     passed: &mut usize,
 ) -> Result<(), String> {
     *passed += consumer::run(database, options.seed, amount)?;
+    Ok(())
+}
+
+fn leases(
+    options: &Options,
+    database: &str,
+    time: Duration,
+    passed: &mut usize,
+) -> Result<(), String> {
+    *passed += crate::leases::run(database, options.seed, time)?;
     Ok(())
 }
 
@@ -134,7 +152,7 @@ fn rounds(
     }
     let mut verifying = Duration::ZERO;
     let until = Duration::from_secs(options.seconds);
-    let until = until - until / CONSUMERS_SHARE - until / JOBS_SHARE;
+    let until = until - until / CONSUMERS_SHARE - until / JOBS_SHARE - until / LEASES_SHARE;
     let mut number = 0;
     while number == 0 || epoch.elapsed() < until {
         number += 1;
