@@ -164,12 +164,14 @@ fn one_at_a_time(
         .collect();
     for pair in claims.windows(2) {
         let (first, second) = (pair[0], pair[1]);
-        let over = second.after >= first.until;
-        let returned = given_back.get(&id).is_some_and(|moments| {
-            let mut moments = moments.iter();
-            moments.any(|(from, to)| *from <= second.after && *to >= first.before)
-        });
-        if !over && !returned {
+        let free = |held: &Claim, taken: &Claim| {
+            let moments = given_back.get(&id).into_iter().flatten();
+            let mut moments = moments.filter(|(from, _)| *from <= taken.after);
+            taken.after >= held.until || moments.any(|(_, to)| *to >= held.before)
+        };
+        // Of two calls at the same time either may have been the first.
+        let unordered = first.after >= second.before && free(second, first);
+        if !free(first, second) && !unordered {
             return Err(format!(
                 "{id} was handed out at {} while claim {} of {} held it until {}",
                 second.before, first.id, first.before, first.until
