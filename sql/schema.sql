@@ -19,3 +19,9 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE TABLE workflow.secret (
+    salt uuid NOT NULL
+);
+COMMENT ON TABLE workflow.secret IS 'One row: a random number of this installation that goes into the numbers of its key locks, so that pg_locks tells nobody which keys are in use. Not dumped: a restore makes another one.';
+INSERT INTO workflow.secret VALUES (pg_catalog.gen_random_uuid());

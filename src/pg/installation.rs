@@ -1,8 +1,10 @@
 //! The extension as this database has it: who owns the tables, and whether this library fits them.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use pgrx::pg_sys::{self, Datum, Oid};
+use uuid::Uuid;
 use workflow_core::sqlstate::SqlState;
 
 use super::report::Report;
@@ -22,6 +24,17 @@ static INSTALLATION: Statement = Statement::new(
       WHERE e.extname OPERATOR(pg_catalog.=) 'workflow'",
     &[],
 );
+
+static SECRET: Statement = Statement::new("SELECT s.salt FROM workflow.secret s", &[]);
+
+thread_local! {
+    static SALT: Cell<Uuid> = const { Cell::new(Uuid::nil()) };
+}
+
+/// What nobody but the engine knows of this installation. Known from the first [`owner`] on.
+pub fn salt() -> Uuid {
+    SALT.get()
+}
 
 /// Forgets what is known whenever a function or table changes: ALTER EXTENSION, DROP EXTENSION and
 /// ALTER TABLE OWNER all do.
@@ -61,6 +74,12 @@ pub fn owner(spi: &Spi) -> Result<Oid, Report> {
     let version = row.text(0)?;
     match row.opt_oid(1)? {
         Some(owner) if version == LIBRARY_VERSION => {
+            let salt = {
+                let _owner = AsOwner::switch(owner);
+                spi.one(&SECRET, &[])
+            };
+            let salt = salt.ok_or_else(mismatch)?;
+            SALT.set(salt.uuid(0)?);
             OWNER.store(owner.to_u32(), Ordering::Relaxed);
             KNOWN.store(true, Ordering::Relaxed);
             Ok(owner)

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use pgrx::pg_sys;
 use pgrx::{PgSqlErrorCode, PgTryBuilder};
+use sha2::{Digest, Sha256};
 
-use super::backend;
 use super::subtransaction;
+use super::{backend, installation};
 
 /// How long a command may still wait.
 #[derive(Clone, Copy, Debug)]
@@ -211,15 +212,19 @@ impl KeyLock {
 
     /// The lock of a key that is not a text.
     pub fn of_bytes(kind: LockKind, tenant: &str, key: &[u8]) -> KeyLock {
-        let mut bytes = vec![kind as u8];
-        bytes.extend_from_slice(tenant.as_bytes());
-        bytes.push(0);
-        bytes.extend_from_slice(key);
-        let hash = backend::hash(&bytes, 0);
+        // Everybody sees the number in pg_locks; without the salt nobody can tell which key it is.
+        let digest = Sha256::new()
+            .chain_update(installation::salt().as_bytes())
+            .chain_update([kind as u8])
+            .chain_update(tenant.as_bytes())
+            .chain_update([0])
+            .chain_update(key)
+            .finalize();
+        let word = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| digest[at + byte]));
         KeyLock(pg_sys::LOCKTAG {
             locktag_field1: backend::database().to_u32(),
-            locktag_field2: (hash >> 32) as u32,
-            locktag_field3: hash as u32,
+            locktag_field2: word(0),
+            locktag_field3: word(4),
             locktag_field4: TAG_SPACE,
             locktag_type: ADVISORY,
             locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,

@@ -13,9 +13,9 @@ DECLARE
     verb text;
 BEGIN
     FOR name IN SELECT relname FROM pg_class WHERE relnamespace = 'workflow'::regnamespace AND relkind = 'r' LOOP
-        FOREACH verb IN ARRAY ARRAY['INSERT INTO %s SELECT * FROM %s', 'UPDATE %s SET tenant_id = tenant_id', 'DELETE FROM %s', 'TRUNCATE %s', 'LOCK %s', 'ALTER TABLE %s DISABLE TRIGGER ALL', 'DROP TABLE %s'] LOOP
+        FOREACH verb IN ARRAY ARRAY['INSERT INTO %s SELECT * FROM %s', 'UPDATE %s SET %c = %c', 'DELETE FROM %s', 'TRUNCATE %s', 'LOCK %s', 'ALTER TABLE %s DISABLE TRIGGER ALL', 'DROP TABLE %s'] LOOP
             BEGIN
-                EXECUTE replace(verb, '%s', 'workflow.' || name);
+                EXECUTE replace(replace(verb, '%s', 'workflow.' || name), '%c', (SELECT attname FROM pg_attribute WHERE attrelid = ('workflow.' || name)::regclass AND attnum = 1));
                 INSERT INTO tried VALUES (name, verb, 'done');
             EXCEPTION WHEN OTHERS THEN
                 INSERT INTO tried VALUES (name, verb, SQLSTATE);

@@ -367,4 +367,22 @@ my ($dump) = run_command([ "$bindir/pg_dumpall", '-d', $node->connstr('postgres'
 like($dump, qr/workflow\.token_keys/, 'a dump names the key file');
 unlike($dump, qr/bm90IGEgc2VjcmV0|6kpsY-KcUgq/, 'and has no key');
 
+# pg_locks shows everybody the number of a key lock. It is another one for the same key in another installation, so nobody
+# who knows how it is made can tell which key it is by trying names. The number is found where it can be: by holding the key.
+{
+	my $numbers = sub {
+		my ($database) = @_;
+		my $number = "SELECT string_agg(classid || ':' || objid, ' ' ORDER BY classid, objid) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
+		return $node->safe_psql($database, "BEGIN; SELECT count(*) FROM wf_start('review', 'guessed', '{}', request_id => 'guessed', tenant => 'theirs'); $number; ROLLBACK;");
+	};
+	install($node, 'elsewhere');
+	$node->safe_psql('elsewhere', q{SELECT count(*) FROM wf_define(wf_export('review'), tenant => 'theirs')});
+	my ($here, $again, $elsewhere) = ($numbers->('app'), $numbers->('app'), $numbers->('elsewhere'));
+	like($here, qr/^1\n\d+:\d+ \d+:\d+$/, 'the numbers of two keys are seen');
+	is($again, $here, 'control: the same key has the same number, else it would lock nothing');
+	my %seen = map { $_ => 1 } split(/\s+/, $here);
+	ok(!(grep { $_ ne '1' && $seen{$_} } split(/\s+/, $elsewhere)), 'and another one in another installation');
+	is($node->psql('app', 'SELECT salt FROM workflow.secret', extra_params => [ '-U', 'x_operator' ]), 3, 'what makes the difference is for nobody');
+}
+
 done_testing();
