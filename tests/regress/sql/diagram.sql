@@ -3,18 +3,27 @@
 \pset format unaligned
 SELECT wf_diagram('review');
 SELECT wf_diagram('review', format => 'dot');
-CREATE FUNCTION pg_temp.seen(path text, drawing text) RETURNS text LANGUAGE sql AS $$
-    SELECT array_to_string(xpath(path, xmlparse(document drawing), '{{s,http://www.w3.org/2000/svg}}'), '|') $$;
-SELECT pg_temp.seen('//s:text[@class="title"]/text()', wf_diagram('review', format => 'svg')) AS states,
-       pg_temp.seen('count(//s:path[@class="head"])', wf_diagram('review', format => 'svg')) AS heads;
+CREATE FUNCTION pg_temp.seen(pattern text, drawing text) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(m[1], '|') FROM regexp_matches(drawing, pattern, 'g') m $$;
+-- A server built without libxml cannot tell.
+CREATE FUNCTION pg_temp.well_formed(drawing text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN xmlparse(document drawing) IS NOT NULL;
+EXCEPTION WHEN feature_not_supported THEN
+    RETURN true;
+END
+$$;
+SELECT pg_temp.well_formed(d), pg_temp.seen('<text class="title"[^>]*>([^<]*)', d) AS states, regexp_count(d, '<path class="head"') AS heads
+  FROM wf_diagram('review', format => 'svg') d;
 -- an instance: where it stands, and by which revisions it came there
 SELECT t.see(o) FROM wf_start('lamp', 'diagram', '{}') o;
 SELECT t.see(o) FROM wf_send(t.i('diagram'), 'PRESS') o;
 SELECT t.see(o) FROM wf_send(t.i('diagram'), 'PRESS') o;
 SELECT t.see(o) FROM wf_send(t.i('diagram'), 'PRESS') o;
 SELECT wf_diagram(instance => t.i('diagram'));
-SELECT pg_temp.seen('//s:g[@class="current"]/s:text/text()', d) AS current, pg_temp.seen('//s:g[@class="visited"]/s:text/text()', d) AS visited,
-       pg_temp.seen('//s:g[@class="taken"]/s:text/text()', d) AS taken
+SELECT pg_temp.well_formed(d), pg_temp.seen('<g class="current">(?:<title>[^<]*</title>)?\s*<rect[^>]*>\s*<text[^>]*>([^<]*)', d) AS current,
+       pg_temp.seen('<g class="visited">(?:<title>[^<]*</title>)?\s*<rect[^>]*>\s*<text[^>]*>([^<]*)', d) AS visited,
+       pg_temp.seen('<g class="taken">\s*<rect[^>]*>\s*<text[^>]*>([^<]*)', d) AS taken
   FROM wf_diagram(format => 'svg', instance => t.i('diagram')) d;
 SELECT wf_diagram('lamp', 1, 'svg', t.i('diagram')) = wf_diagram(format => 'svg', instance => t.i('diagram')) AS same;
 -- names that would be markup
@@ -23,8 +32,8 @@ SELECT version FROM wf_define('{"id": "\"><script>", "initial": "\"><script>aler
     "<&>": {"type": "final"}}}');
 SELECT wf_diagram('"><script>');
 SELECT wf_diagram('"><script>', format => 'dot');
-SELECT pg_temp.seen('//s:text/text()', wf_diagram('"><script>', format => 'svg')) AS texts,
-       pg_temp.seen('count(//s:script)', wf_diagram('"><script>', format => 'svg')) AS scripts;
+SELECT pg_temp.well_formed(d), pg_temp.seen('<text[^>]*>([^<]*)', d) AS texts, regexp_count(d, '<script') AS scripts
+  FROM wf_diagram('"><script>', format => 'svg') d;
 -- no argument, no such thing, another tenant's, too large
 SELECT t.refusal($$SELECT wf_diagram()$$);
 SELECT t.refusal($$SELECT wf_diagram('review', format => 'png')$$);
