@@ -23,6 +23,7 @@ use crate::engine::request::{self, Fingerprint, Request};
 use crate::engine::resource;
 use crate::engine::world::{Acted, Material, ServerWorld};
 use crate::engine::write::Scene;
+use crate::pg::backend;
 use crate::pg::report::Report;
 use crate::pg::subtransaction;
 use crate::pg::value::{Element, Jsonb, Value};
@@ -326,6 +327,7 @@ fn lock(
             Value::Bigint(*revision)
         }),
         column(Element::Int, |(_, (_, material))| Value::Int(*material)),
+        Value::Bool(backend::keeps_snapshot()),
     ];
     if patient {
         let budget = command.budget.without_subtransaction();

@@ -3,9 +3,9 @@
 //! which streams them; as functions in FROM each would be stored first.
 
 use pgrx::pg_sys::{
-    BOOLARRAYOID as BOOLS, BYTEAARRAYOID as BYTEAS, INT4ARRAYOID as INTS, INT8ARRAYOID as BIGINTS,
-    JSONBARRAYOID as JSONBS, JSONBOID as JSONB, TEXTARRAYOID as TEXTS, TEXTOID as TEXT,
-    TIMESTAMPTZOID as TIME, UUIDARRAYOID as UUIDS,
+    BOOLARRAYOID as BOOLS, BOOLOID as BOOL, BYTEAARRAYOID as BYTEAS, INT4ARRAYOID as INTS,
+    INT8ARRAYOID as BIGINTS, JSONBARRAYOID as JSONBS, JSONBOID as JSONB, TEXTARRAYOID as TEXTS,
+    TEXTOID as TEXT, TIMESTAMPTZOID as TIME, UUIDARRAYOID as UUIDS,
 };
 
 use crate::pg::spi::Statement;
@@ -54,7 +54,8 @@ pub static READ_INSTANCES: Statement = Statement::new(
 );
 
 /// Locks the instances that are not beyond what the commands expect of them; the others cannot be
-/// won and are left alone. Waits for each row in turn, in the order in which everybody takes them;
+/// won and are left alone. Where the snapshot is kept ($5), those are locked, too, of which a command
+/// knows more than the snapshot shows: then 40001 is raised, where a refusal would be false. Waits for each row in turn, in the order in which everybody takes them;
 /// nothing may be read with it.
 pub static LOCK_INSTANCES: Statement = Statement::new(
     "SELECT i.id
@@ -63,11 +64,13 @@ pub static LOCK_INSTANCES: Statement = Statement::new(
        JOIN workflow.instances i
          ON i.tenant_id OPERATOR(pg_catalog.=) $1
         AND i.id OPERATOR(pg_catalog.=) e.id
-        AND i.revision OPERATOR(pg_catalog.<=) e.revision
-        AND i.material_version OPERATOR(pg_catalog.<=) e.material_version
+        AND ((i.revision OPERATOR(pg_catalog.<=) e.revision
+              AND i.material_version OPERATOR(pg_catalog.<=) e.material_version)
+             OR ($5 AND (i.revision OPERATOR(pg_catalog.<) e.revision
+                         OR i.material_version OPERATOR(pg_catalog.<) e.material_version)))
       ORDER BY i.id
         FOR NO KEY UPDATE OF i",
-    &[TEXT, UUIDS, BIGINTS, INTS],
+    &[TEXT, UUIDS, BIGINTS, INTS, BOOL],
 );
 
 /// The same, but never waits: leaves out those that somebody else holds.
@@ -78,11 +81,13 @@ pub static TRY_LOCK_INSTANCES: Statement = Statement::new(
        JOIN workflow.instances i
          ON i.tenant_id OPERATOR(pg_catalog.=) $1
         AND i.id OPERATOR(pg_catalog.=) e.id
-        AND i.revision OPERATOR(pg_catalog.<=) e.revision
-        AND i.material_version OPERATOR(pg_catalog.<=) e.material_version
+        AND ((i.revision OPERATOR(pg_catalog.<=) e.revision
+              AND i.material_version OPERATOR(pg_catalog.<=) e.material_version)
+             OR ($5 AND (i.revision OPERATOR(pg_catalog.<) e.revision
+                         OR i.material_version OPERATOR(pg_catalog.<) e.material_version)))
       ORDER BY i.id
         FOR NO KEY UPDATE OF i SKIP LOCKED",
-    &[TEXT, UUIDS, BIGINTS, INTS],
+    &[TEXT, UUIDS, BIGINTS, INTS, BOOL],
 );
 
 /// The conditional update, of rows that are ours.
