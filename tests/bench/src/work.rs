@@ -143,7 +143,7 @@ fn fill(server: &Server, jobs: i64) -> Result<()> {
     client.execute(
         "INSERT INTO peer_job (id, name, material, state, revision, material_version, available_at)
          SELECT gen_random_uuid(), format('job %s', n), '{\"amount\": 1}', 'READY', 1, 1, clock_timestamp()
-           FROM generate_series((SELECT count(*) FROM peer_job WHERE state = 'READY'), $1 - 1) n",
+           FROM generate_series((SELECT count(*) FROM peer_job WHERE state = 'READY'), $1::bigint - 1) n",
         &[&jobs],
     )?;
     client.batch_execute("VACUUM ANALYZE")?;
